@@ -65,13 +65,18 @@ func allocateMemory(
 		return d.fail("vkAllocateMemory", err)
 	}
 	*out = vk.DeviceMemory(d.add(m))
+	m.allocated()
+	return vk.SUCCESS
+}
+
+// allocated tells that the memory, which has its handle, is there.
+func (m *deviceMemory) allocated() {
 	m.journalMemory(journal.Allocate)
 	event := vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_ALLOCATE_EXT
 	if m.imported != 0 {
 		event = vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_IMPORT_EXT
 	}
-	d.reportMemory(event, m.payload.ID(), m.size, vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle, m.heap)
-	return vk.SUCCESS
+	m.device.reportMemory(event, m.payload.ID(), m.size, vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle, m.heap)
 }
 
 func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err error) {
@@ -113,14 +118,22 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 	if err != nil {
 		return nil, err
 	}
-	if err := m.reserve(); err != nil {
+	if err := m.back(source, dedicated); err != nil {
 		return nil, err
+	}
+	return m, nil
+}
+
+// back takes the memory from the budget and gives it its payload: a new one, or what source names.
+func (m *deviceMemory) back(source export.Handle, dedicated memory.Dedicated) (err error) {
+	if err := m.reserve(); err != nil {
+		return err
 	}
 	if m.payload, err = m.newPayload(source, dedicated); err != nil {
 		m.unreserve(m.mask)
-		return nil, err
+		return err
 	}
-	if d.strict(config.StrictLeaks) {
+	if m.device.strict(config.StrictLeaks) {
 		m.keep()
 	}
 	if raw, ok := m.payload.FD(); ok && m.imported != 0 {
@@ -130,10 +143,10 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 		if err := m.poison(); err != nil {
 			m.payload.Release()
 			m.unreserve(m.mask)
-			return nil, err
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // readExternal takes the export and import structures of the chain, and returns the handle that is imported.

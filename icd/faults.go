@@ -64,11 +64,29 @@ func (f faults) before(c *call) (vk.Result, bool) {
 	if i.Result == 0 {
 		return 0, false
 	}
+	if i.Result == vk.SUBOPTIMAL_KHR { // the command has been done all the same
+		c.instead = i.Result
+		return 0, false
+	}
 	c.consequences(i.Result)
 	return i.Result, true
 }
 
-func (faults) after(*call, vk.Result) {}
+func (faults) after(c *call, r vk.Result) {
+	if info := arg[*vk.PresentInfoKHR](c); info != nil && r == vk.SUBOPTIMAL_KHR && c.instead == r {
+		results := vk.Slice(info.PResults, info.SwapchainCount)
+		for i := range results {
+			results[i] = r
+		}
+	}
+}
+
+// presented are the results with which a queue presents all the same: the semaphores are waited for, and the images are
+// the presentation engine's (chapter "WSI Swapchain", vkQueuePresentKHR).
+func presented(r vk.Result) bool {
+	return r == vk.ERROR_OUT_OF_DATE_KHR || r == vk.ERROR_SURFACE_LOST_KHR ||
+		r == vk.ERROR_FULL_SCREEN_EXCLUSIVE_MODE_LOST_EXT
+}
 
 // tellFault tells everybody of a fault: the journal, the log, and the messengers of the instance if there is one.
 func tellFault(i *instance, where, text string, objects ...object) {
@@ -94,6 +112,15 @@ func (c *call) consequences(r vk.Result) {
 	switch {
 	case r == vk.ERROR_DEVICE_LOST && d != nil:
 		d.lose()
+	case c.command == "vkQueuePresentKHR":
+		info := arg[*vk.PresentInfoKHR](c)
+		if presented(r) {
+			arg[*queue](c).present(info, r)
+		}
+		results := vk.Slice(info.PResults, info.SwapchainCount)
+		for i := range results {
+			results[i] = r
+		}
 	case r == vk.INCOMPLETE:
 		c.noElements()
 	case r < 0 && c.command == "vkEndCommandBuffer":

@@ -55,7 +55,7 @@ func TestEveryResult(t *testing.T) {
 			continue
 		}
 		for _, want := range c.Results() {
-			if want == vk.INCOMPLETE { // TestIncomplete
+			if want == vk.INCOMPLETE || want == vk.SUBOPTIMAL_KHR { // TestIncomplete, TestFaultsOfSwapchains
 				continue
 			}
 			if err := installFaults(&config.Settings{}); err != nil {

@@ -29,6 +29,8 @@ var handleKinds = sync.OnceValue(func() map[reflect.Type]vk.ObjectType {
 		reflect.TypeFor[vk.DescriptorSet]():       vk.OBJECT_TYPE_DESCRIPTOR_SET,
 		reflect.TypeFor[vk.DescriptorSetLayout](): vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT,
 		reflect.TypeFor[vk.QueryPool]():           vk.OBJECT_TYPE_QUERY_POOL,
+		reflect.TypeFor[vk.SurfaceKHR]():          vk.OBJECT_TYPE_SURFACE_KHR,
+		reflect.TypeFor[vk.SwapchainKHR]():        vk.OBJECT_TYPE_SWAPCHAIN_KHR,
 	}
 })
 
@@ -47,6 +49,10 @@ func objectOf(a any) (object, bool) {
 		return object{vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(o.handle)}, true
 	case *descriptorSet:
 		return object{vk.OBJECT_TYPE_DESCRIPTOR_SET, uint64(o.handle)}, true
+	case *surface:
+		if o != nil {
+			return o.object(), true
+		}
 	case resident:
 		if !reflect.ValueOf(o).IsNil() { // of VK_NULL_HANDLE
 			return object{o.objectType(), o.base().handle}, true

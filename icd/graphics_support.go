@@ -18,6 +18,14 @@ var graphicsExtensions = []extension{
 	{name: vk.KHR_LOAD_STORE_OP_NONE_EXTENSION_NAME},
 	{name: vk.KHR_MULTIVIEW_EXTENSION_NAME},
 	{name: vk.KHR_SEPARATE_DEPTH_STENCIL_LAYOUTS_EXTENSION_NAME},
+	{name: vk.KHR_PRESENT_ID_EXTENSION_NAME},
+	{name: vk.KHR_PRESENT_ID_2_EXTENSION_NAME},
+	{name: vk.KHR_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME},
+	{name: vk.KHR_PRESENT_WAIT_EXTENSION_NAME},
+	{name: vk.KHR_PRESENT_WAIT_2_EXTENSION_NAME},
+	{name: vk.KHR_SWAPCHAIN_EXTENSION_NAME},
+	{name: vk.KHR_SWAPCHAIN_MAINTENANCE_1_EXTENSION_NAME},
+	{name: vk.KHR_SWAPCHAIN_MUTABLE_FORMAT_EXTENSION_NAME},
 	{name: vk.EXT_LOAD_STORE_OP_NONE_EXTENSION_NAME},
 	{name: vk.KHR_DRAW_INDIRECT_COUNT_EXTENSION_NAME},
 	{name: vk.KHR_INDEX_TYPE_UINT8_EXTENSION_NAME},
@@ -28,6 +36,8 @@ var graphicsExtensions = []extension{
 	{name: vk.EXT_EXTENDED_DYNAMIC_STATE_2_EXTENSION_NAME},
 	{name: vk.EXT_INDEX_TYPE_UINT8_EXTENSION_NAME},
 	{name: vk.EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME},
+	{name: vk.EXT_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME},
+	{name: vk.EXT_SWAPCHAIN_MAINTENANCE_1_EXTENSION_NAME},
 }
 
 // graphicsFeatures are the features that only devices with graphics have.
@@ -64,6 +74,12 @@ var graphicsFeatures = map[string]bool{
 	"extendedDynamicState2LogicOp": true,
 	"indexTypeUint8":               true,
 	"vertexInputDynamicState":      true,
+	"presentId":                    true,
+	"presentId2":                   true,
+	"presentModeFifoLatestReady":   true,
+	"presentWait":                  true,
+	"presentWait2":                 true,
+	"swapchainMaintenance1":        true,
 }
 
 const (

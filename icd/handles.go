@@ -111,8 +111,19 @@ func (d *device) add(o resident) uint64 {
 	return o.base().handle
 }
 
-// end destroys an object of the device. Of several callers one gets true; the others came too late.
+// end destroys an object of the device. Of several callers one gets true; the others came too late. An object that
+// belongs to another one stays, and that is reported.
 func (d *device) end(o resident) bool {
+	if img, ok := o.(*image); ok && img.owned {
+		img.fail("vkDestroyImage", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkDestroyImage_image_04882,
+			"the image is a swapchain's"))
+		return true
+	}
+	return d.finish(o)
+}
+
+// finish is end for whatever object.
+func (d *device) finish(o resident) bool {
 	if !o.withdraw() {
 		return false
 	}

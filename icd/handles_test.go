@@ -7,6 +7,7 @@ import (
 
 	"farside/internal/config"
 	"farside/internal/descriptor"
+	"farside/internal/present"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 )
@@ -68,12 +69,14 @@ func handleFamily(t *testing.T, i *instance) map[vk.ObjectType]uint64 {
 		vk.OBJECT_TYPE_COMMAND_BUFFER:            uint64(commands[0]),
 		vk.OBJECT_TYPE_DESCRIPTOR_SET:            uint64(set.handle),
 		vk.OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT: uint64(testMessenger(t, i, 0, 0, 0)),
+		vk.OBJECT_TYPE_SURFACE_KHR:               testSurface(t, i).handle,
 	}
 	for _, o := range []resident{
 		commandPool, setPool, memory, new(buffer), new(bufferView), new(image), new(imageView), new(sampler),
 		new(ycbcrConversion), new(shaderModule), new(pipelineLayout), new(pipelineCache), new(pipeline), new(queryPool),
 		new(renderPass), new(framebuffer),
 		new(privateDataSlot), new(descriptorSetLayout), new(descriptorUpdateTemplate), &event{payload: payload().Payload},
+		&swapchain{surface: new(surface), chain: present.New(0)},
 		&fence{carrier: carrier{permanent: payload()}}, &semaphore{carrier: carrier{permanent: payload()}},
 	} {
 		o.base().device = d
@@ -90,7 +93,8 @@ func liveObjects() string {
 		pipelineLayouts.Len(),
 		pipelineCaches.Len(), pipelines.Len(), queryPools.Len(), fences.Len(), semaphores.Len(), events.Len(),
 		renderPasses.Len(), framebuffers.Len(),
-		privateDataSlots.Len(), messengers.Len(), commandPools.Len(), descriptorPools.Len(), descriptorSets.Len(),
+		privateDataSlots.Len(), surfaces.Len(), swapchains.Len(), messengers.Len(), commandPools.Len(),
+		descriptorPools.Len(), descriptorSets.Len(),
 		descriptorSetLayouts.Len(), descriptorUpdateTemplates.Len())
 }
 
@@ -100,6 +104,7 @@ func TestHandlesAreChecked(t *testing.T) {
 	captureLog(t, config.LevelOff)
 	i, other := testInstance(t, nil), testInstance(t, nil)
 	own, foreign := handleFamily(t, i), handleFamily(t, i)
+	foreign[vk.OBJECT_TYPE_SURFACE_KHR] = testSurface(t, other).handle
 	foreign[vk.OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT] = uint64(testMessenger(t, other, 0, 0, 0))
 	testMessenger(t, i, everySeverity, everyType, 0)
 	gone := map[vk.ObjectType]uint64{}

@@ -31,8 +31,11 @@ type image struct {
 	drmModifier     uint64
 	externalTypes   vk.ExternalMemoryHandleTypeFlags
 	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
-	dedicated       bool // a handle type demands an allocation of the image's own
-	planeAlias      bool // it was created disjoint, with a format of one plane (VUID-VkImageCreateInfo-format-01577)
+	dedicated       bool        // a handle type demands an allocation of the image's own
+	owned           bool        // it is a swapchain's, with which it ends
+	peer            *swapchain  // to whose memory it will be bound: VkImageSwapchainCreateInfoKHR
+	presented       atomic.Bool // a swapchain has presented it
+	planeAlias      bool        // created disjoint, with a format of one plane (VUID-VkImageCreateInfo-format-01577)
 
 	layout    texel.Layout
 	size      uint64
@@ -117,6 +120,9 @@ func (img *image) init(info *vk.ImageCreateInfo) error {
 		return err
 	}
 	if err := img.checkFormatList(info, &texels); err != nil {
+		return err
+	}
+	if err := img.swapchainOf(info); err != nil {
 		return err
 	}
 	ok, err := img.lay(texels, explicit)

@@ -146,15 +146,18 @@ func bindImageMemory2(_ *device, count uint32, infos *vk.BindImageMemoryInfo) vk
 	list := vk.Slice(infos, count)
 	for i := range list {
 		info := &list[i]
-		b := imageBind{rules: &bindImageMemory2Rules, image: live(images, info.Image),
-			memory: live(deviceMemories, info.Memory), offset: info.MemoryOffset,
+		b := imageBind{rules: &bindImageMemory2Rules, image: live(images, info.Image), offset: info.MemoryOffset,
 			group: vk.Find[vk.BindImageMemoryDeviceGroupInfo](info.PNext)}
-		err := b.choosePlane(info, list)
 		r := vk.SUCCESS
-		if err != nil {
-			r = b.fail(err)
+		if s := vk.Find[vk.BindImageMemorySwapchainInfoKHR](info.PNext); s != nil {
+			r = b.bindToSwapchain(info, s)
 		} else {
-			r = b.bind()
+			b.memory = live(deviceMemories, info.Memory)
+			if err := b.choosePlane(info, list); err != nil {
+				r = b.fail(err)
+			} else {
+				r = b.bind()
+			}
 		}
 		if status := vk.Find[vk.BindMemoryStatus](info.PNext); status != nil && status.PResult != nil {
 			*status.PResult = r
@@ -222,7 +225,11 @@ func (b *imageBind) bind() vk.Result {
 		kind: "image", handle: img.handle, size: size, alignment: alignment, typeBits: typeBits,
 		externalTypes: img.externalTypes,
 	}, b.offset)
-	if err == nil && at.memory.Load() != nil {
+	switch {
+	case err != nil:
+	case img.peer != nil:
+		err = invalid(vk.VUID_VkBindImageMemoryInfo_image_01630, "the image was created for swapchain %#x", img.peer.handle)
+	case img.owned || at.memory.Load() != nil:
 		err = invalid(b.rules.bound, "the image is bound already")
 	}
 	var where place

@@ -155,6 +155,7 @@ func destroyInstance(i *instance, _ *vk.AllocationCallbacks) {
 			d.destroy()
 		}
 	}
+	i.destroySurfaces()
 	for h, m := range messengers.All() {
 		if m.instance == i {
 			messengers.Remove(h)

@@ -31,6 +31,10 @@ type call struct {
 	command  string // the command's name in the registry; of aliases, the name without a suffix
 	fallible bool   // it returns a VkResult
 
+	// instead is what the application gets for VK_SUCCESS, VK_SUCCESS for nothing else. An observer sets it before the
+	// command.
+	instead vk.Result
+
 	// args are the arguments of the command's function in this package: *device, *deviceMemory and so on for handles
 	// (nil for VK_NULL_HANDLE), and what C passed for the rest: *vk.MemoryAllocateInfo, uint32, ….
 	args []any
@@ -153,7 +157,10 @@ func (c *call) pass(run func() vk.Result) (result vk.Result) {
 	if handled {
 		return result
 	}
-	return run()
+	if result = run(); result == vk.SUCCESS {
+		result = c.instead
+	}
+	return result
 }
 
 // contain keeps an observer's panic from the command that it observes.

@@ -51,6 +51,8 @@ var (
 	events           = handle.NewTable[event](uint8(vk.OBJECT_TYPE_EVENT), "VkEvent")
 	ycbcrConversions = handle.NewTable[ycbcrConversion](66, "VkSamplerYcbcrConversion")
 	privateDataSlots = handle.NewTable[privateDataSlot](65, "VkPrivateDataSlot")
+	surfaces         = handle.NewTable[surface](68, "VkSurfaceKHR")
+	swapchains       = handle.NewTable[swapchain](69, "VkSwapchainKHR")
 	messengers       = handle.NewTable[messenger](64, "VkDebugUtilsMessengerEXT")
 )
 

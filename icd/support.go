@@ -24,7 +24,12 @@ var instanceExtensions = []extension{
 	{name: vk.KHR_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
 	{name: vk.KHR_EXTERNAL_SEMAPHORE_CAPABILITIES_EXTENSION_NAME},
 	{name: vk.KHR_GET_PHYSICAL_DEVICE_PROPERTIES_2_EXTENSION_NAME},
+	{name: vk.KHR_GET_SURFACE_CAPABILITIES_2_EXTENSION_NAME},
+	{name: vk.KHR_SURFACE_EXTENSION_NAME},
+	{name: vk.KHR_SURFACE_MAINTENANCE_1_EXTENSION_NAME},
 	{name: vk.EXT_DEBUG_UTILS_EXTENSION_NAME},
+	{name: vk.EXT_HEADLESS_SURFACE_EXTENSION_NAME},
+	{name: vk.EXT_SURFACE_MAINTENANCE_1_EXTENSION_NAME},
 	{name: vk.NV_EXTERNAL_MEMORY_CAPABILITIES_EXTENSION_NAME},
 }
 
@@ -318,6 +323,28 @@ var commands = cabi.Commands{
 	CmdBeginDebugUtilsLabelEXT:  vkCmdBeginDebugUtilsLabelEXT,
 	CmdEndDebugUtilsLabelEXT:    vkCmdEndDebugUtilsLabelEXT,
 	CmdInsertDebugUtilsLabelEXT: vkCmdInsertDebugUtilsLabelEXT,
+
+	// Surfaces and swapchains
+	CreateHeadlessSurfaceEXT:                 vkCreateHeadlessSurfaceEXT,
+	DestroySurfaceKHR:                        vkDestroySurfaceKHR,
+	GetPhysicalDeviceSurfaceSupportKHR:       vkGetPhysicalDeviceSurfaceSupportKHR,
+	GetPhysicalDeviceSurfaceCapabilitiesKHR:  vkGetPhysicalDeviceSurfaceCapabilitiesKHR,
+	GetPhysicalDeviceSurfaceCapabilities2KHR: vkGetPhysicalDeviceSurfaceCapabilities2KHR,
+	GetPhysicalDeviceSurfaceFormatsKHR:       vkGetPhysicalDeviceSurfaceFormatsKHR,
+	GetPhysicalDeviceSurfaceFormats2KHR:      vkGetPhysicalDeviceSurfaceFormats2KHR,
+	GetPhysicalDeviceSurfacePresentModesKHR:  vkGetPhysicalDeviceSurfacePresentModesKHR,
+	GetPhysicalDevicePresentRectanglesKHR:    vkGetPhysicalDevicePresentRectanglesKHR,
+	GetDeviceGroupPresentCapabilitiesKHR:     vkGetDeviceGroupPresentCapabilitiesKHR,
+	GetDeviceGroupSurfacePresentModesKHR:     vkGetDeviceGroupSurfacePresentModesKHR,
+	CreateSwapchainKHR:                       vkCreateSwapchainKHR,
+	DestroySwapchainKHR:                      vkDestroySwapchainKHR,
+	GetSwapchainImagesKHR:                    vkGetSwapchainImagesKHR,
+	AcquireNextImageKHR:                      vkAcquireNextImageKHR,
+	AcquireNextImage2KHR:                     vkAcquireNextImage2KHR,
+	QueuePresentKHR:                          vkQueuePresentKHR,
+	ReleaseSwapchainImagesKHR:                vkReleaseSwapchainImagesKHR,
+	WaitForPresentKHR:                        vkWaitForPresentKHR,
+	WaitForPresent2KHR:                       vkWaitForPresent2KHR,
 
 	// Commands of graphics
 	CmdBindVertexBuffers:               vkCmdBindVertexBuffers,

@@ -256,6 +256,17 @@ func (o *shaderModule) publish() { o.handle = shaderModules.Insert(o) }
 
 func (o *shaderModule) withdraw() bool { return shaderModules.Remove(o.handle) != nil }
 
+func (*swapchain) objectType() vk.ObjectType { return vk.OBJECT_TYPE_SWAPCHAIN_KHR }
+
+// fail reports err as the outcome of command on this object.
+func (o *swapchain) fail(command string, err error) vk.Result {
+	return o.device.failOn(command, err, vk.OBJECT_TYPE_SWAPCHAIN_KHR, o.handle)
+}
+
+func (o *swapchain) publish() { o.handle = swapchains.Insert(o) }
+
+func (o *swapchain) withdraw() bool { return swapchains.Remove(o.handle) != nil }
+
 // recordingRule is the rule of each command of command buffers that the buffer is being recorded.
 func recordingRule(command string) vk.VUID {
 	switch command {
@@ -1535,6 +1546,13 @@ func vkCreateImage(device vk.Device, pCreateInfo *vk.ImageCreateInfo, pAllocator
 	if deviceObject == nil {
 		return refuseFirst("vkCreateImage", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateImage_device_parameter)
 	}
+	if s1 := pCreateInfo; s1 != nil {
+		if s2 := vk.Find[vk.ImageSwapchainCreateInfoKHR](s1.PNext); s2 != nil {
+			if o := swapchains.Get(uint64(s2.Swapchain)); s2.Swapchain != 0 && (o == nil || o.owner() != deviceObject) {
+				return deviceObject.refuse("vkCreateImage", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s2.Swapchain), o != nil, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter)
+			}
+		}
+	}
 	if observers.Load() != nil {
 		return observe("vkCreateImage", []any{deviceObject, pCreateInfo, pAllocator, pImage}, func() vk.Result { return createImage(deviceObject, pCreateInfo, pAllocator, pImage) })
 	}
@@ -2716,6 +2734,210 @@ func vkCmdExecuteCommands(commandBuffer vk.CommandBuffer, commandBufferCount uin
 	cmdExecuteCommands(commandBufferObject, commandBufferCount, pCommandBuffers)
 }
 
+func vkDestroySurfaceKHR(instance vk.Instance, surface vk.SurfaceKHR, pAllocator *vk.AllocationCallbacks) {
+	instanceObject := instances.Get(uintptr(instance))
+	if instanceObject == nil {
+		refuseFirst("vkDestroySurfaceKHR", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkDestroySurfaceKHR_instance_parameter)
+		return
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surface != 0 && (surfaceObject == nil || surfaceObject.instance != instanceObject) {
+		instanceObject.refuse("vkDestroySurfaceKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkDestroySurfaceKHR_surface_parameter, vk.VUID_vkDestroySurfaceKHR_surface_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroySurfaceKHR", []any{instanceObject, surfaceObject, pAllocator}, func() {
+			destroySurfaceKHR(instanceObject, surfaceObject, pAllocator)
+		})
+		return
+	}
+	destroySurfaceKHR(instanceObject, surfaceObject, pAllocator)
+}
+
+func vkGetPhysicalDeviceSurfaceSupportKHR(physicalDevice vk.PhysicalDevice, queueFamilyIndex uint32, surface vk.SurfaceKHR, pSupported *vk.Bool32) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDeviceSurfaceSupportKHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSurfaceSupportKHR_physicalDevice_parameter)
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surfaceObject == nil || surfaceObject.instance != physicalDeviceObject.instance {
+		return physicalDeviceObject.instance.refuse("vkGetPhysicalDeviceSurfaceSupportKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkGetPhysicalDeviceSurfaceSupportKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfaceSupportKHR_commonparent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceSurfaceSupportKHR", []any{physicalDeviceObject, queueFamilyIndex, surfaceObject, pSupported}, func() vk.Result {
+			return getPhysicalDeviceSurfaceSupportKHR(physicalDeviceObject, queueFamilyIndex, surfaceObject, pSupported)
+		})
+	}
+	return getPhysicalDeviceSurfaceSupportKHR(physicalDeviceObject, queueFamilyIndex, surfaceObject, pSupported)
+}
+
+func vkGetPhysicalDeviceSurfaceCapabilitiesKHR(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, pSurfaceCapabilities *vk.SurfaceCapabilitiesKHR) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_physicalDevice_parameter)
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surfaceObject == nil || surfaceObject.instance != physicalDeviceObject.instance {
+		return physicalDeviceObject.instance.refuse("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_commonparent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceSurfaceCapabilitiesKHR", []any{physicalDeviceObject, surfaceObject, pSurfaceCapabilities}, func() vk.Result {
+			return getPhysicalDeviceSurfaceCapabilitiesKHR(physicalDeviceObject, surfaceObject, pSurfaceCapabilities)
+		})
+	}
+	return getPhysicalDeviceSurfaceCapabilitiesKHR(physicalDeviceObject, surfaceObject, pSurfaceCapabilities)
+}
+
+func vkGetPhysicalDeviceSurfaceFormatsKHR(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, pSurfaceFormatCount *uint32, pSurfaceFormats *vk.SurfaceFormatKHR) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDeviceSurfaceFormatsKHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_physicalDevice_parameter)
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surface != 0 && (surfaceObject == nil || surfaceObject.instance != physicalDeviceObject.instance) {
+		return physicalDeviceObject.instance.refuse("vkGetPhysicalDeviceSurfaceFormatsKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_commonparent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceSurfaceFormatsKHR", []any{physicalDeviceObject, surfaceObject, pSurfaceFormatCount, pSurfaceFormats}, func() vk.Result {
+			return getPhysicalDeviceSurfaceFormatsKHR(physicalDeviceObject, surfaceObject, pSurfaceFormatCount, pSurfaceFormats)
+		})
+	}
+	return getPhysicalDeviceSurfaceFormatsKHR(physicalDeviceObject, surfaceObject, pSurfaceFormatCount, pSurfaceFormats)
+}
+
+func vkGetPhysicalDeviceSurfacePresentModesKHR(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, pPresentModeCount *uint32, pPresentModes *vk.PresentModeKHR) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDeviceSurfacePresentModesKHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_physicalDevice_parameter)
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surface != 0 && (surfaceObject == nil || surfaceObject.instance != physicalDeviceObject.instance) {
+		return physicalDeviceObject.instance.refuse("vkGetPhysicalDeviceSurfacePresentModesKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_commonparent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceSurfacePresentModesKHR", []any{physicalDeviceObject, surfaceObject, pPresentModeCount, pPresentModes}, func() vk.Result {
+			return getPhysicalDeviceSurfacePresentModesKHR(physicalDeviceObject, surfaceObject, pPresentModeCount, pPresentModes)
+		})
+	}
+	return getPhysicalDeviceSurfacePresentModesKHR(physicalDeviceObject, surfaceObject, pPresentModeCount, pPresentModes)
+}
+
+func vkCreateSwapchainKHR(device vk.Device, pCreateInfo *vk.SwapchainCreateInfoKHR, pAllocator *vk.AllocationCallbacks, pSwapchain *vk.SwapchainKHR) vk.Result {
+	*pSwapchain = 0
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkCreateSwapchainKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateSwapchainKHR_device_parameter)
+	}
+	if s1 := pCreateInfo; s1 != nil {
+		if o := surfaces.Get(uint64(s1.Surface)); o == nil || o.instance != deviceObject.physical.instance {
+			return deviceObject.refuse("vkCreateSwapchainKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(s1.Surface), o != nil, vk.VUID_VkSwapchainCreateInfoKHR_surface_parameter, vk.VUID_VkSwapchainCreateInfoKHR_commonparent)
+		}
+		if o := swapchains.Get(uint64(s1.OldSwapchain)); s1.OldSwapchain != 0 && (o == nil || o.owner() != deviceObject) {
+			return deviceObject.refuse("vkCreateSwapchainKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s1.OldSwapchain), o != nil, vk.VUID_VkSwapchainCreateInfoKHR_oldSwapchain_parameter, vk.VUID_VkSwapchainCreateInfoKHR_commonparent)
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateSwapchainKHR", []any{deviceObject, pCreateInfo, pAllocator, pSwapchain}, func() vk.Result { return createSwapchainKHR(deviceObject, pCreateInfo, pAllocator, pSwapchain) })
+	}
+	return createSwapchainKHR(deviceObject, pCreateInfo, pAllocator, pSwapchain)
+}
+
+func vkDestroySwapchainKHR(device vk.Device, swapchain vk.SwapchainKHR, pAllocator *vk.AllocationCallbacks) {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		refuseFirst("vkDestroySwapchainKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDestroySwapchainKHR_device_parameter)
+		return
+	}
+	swapchainObject := swapchains.Get(uint64(swapchain))
+	if swapchain != 0 && (swapchainObject == nil || swapchainObject.owner() != deviceObject) {
+		deviceObject.refuse("vkDestroySwapchainKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), swapchainObject != nil, vk.VUID_vkDestroySwapchainKHR_swapchain_parameter, vk.VUID_vkDestroySwapchainKHR_swapchain_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroySwapchainKHR", []any{deviceObject, swapchainObject, pAllocator}, func() {
+			if swapchain != 0 && !deviceObject.end(swapchainObject) {
+				deviceObject.refuse("vkDestroySwapchainKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), false, vk.VUID_vkDestroySwapchainKHR_swapchain_parameter, vk.VUID_vkDestroySwapchainKHR_swapchain_parameter)
+			}
+		})
+		return
+	}
+	if swapchain != 0 && !deviceObject.end(swapchainObject) {
+		deviceObject.refuse("vkDestroySwapchainKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), false, vk.VUID_vkDestroySwapchainKHR_swapchain_parameter, vk.VUID_vkDestroySwapchainKHR_swapchain_parameter)
+	}
+}
+
+func vkGetSwapchainImagesKHR(device vk.Device, swapchain vk.SwapchainKHR, pSwapchainImageCount *uint32, pSwapchainImages *vk.Image) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkGetSwapchainImagesKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetSwapchainImagesKHR_device_parameter)
+	}
+	swapchainObject := swapchains.Get(uint64(swapchain))
+	if swapchainObject == nil || swapchainObject.owner() != deviceObject {
+		return deviceObject.refuse("vkGetSwapchainImagesKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), swapchainObject != nil, vk.VUID_vkGetSwapchainImagesKHR_swapchain_parameter, vk.VUID_vkGetSwapchainImagesKHR_swapchain_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetSwapchainImagesKHR", []any{deviceObject, swapchainObject, pSwapchainImageCount, pSwapchainImages}, func() vk.Result {
+			return getSwapchainImagesKHR(deviceObject, swapchainObject, pSwapchainImageCount, pSwapchainImages)
+		})
+	}
+	return getSwapchainImagesKHR(deviceObject, swapchainObject, pSwapchainImageCount, pSwapchainImages)
+}
+
+func vkAcquireNextImageKHR(device vk.Device, swapchain vk.SwapchainKHR, timeout uint64, semaphore vk.Semaphore, fence vk.Fence, pImageIndex *uint32) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkAcquireNextImageKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkAcquireNextImageKHR_device_parameter)
+	}
+	swapchainObject := swapchains.Get(uint64(swapchain))
+	if swapchainObject == nil || swapchainObject.owner() != deviceObject {
+		return deviceObject.refuse("vkAcquireNextImageKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), swapchainObject != nil, vk.VUID_vkAcquireNextImageKHR_swapchain_parameter, vk.VUID_vkAcquireNextImageKHR_swapchain_parent)
+	}
+	semaphoreObject := semaphores.Get(uint64(semaphore))
+	if semaphore != 0 && (semaphoreObject == nil || semaphoreObject.owner() != deviceObject) {
+		return deviceObject.refuse("vkAcquireNextImageKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(semaphore), semaphoreObject != nil, vk.VUID_vkAcquireNextImageKHR_semaphore_parameter, vk.VUID_vkAcquireNextImageKHR_semaphore_parent)
+	}
+	fenceObject := fences.Get(uint64(fence))
+	if fence != 0 && (fenceObject == nil || fenceObject.owner() != deviceObject) {
+		return deviceObject.refuse("vkAcquireNextImageKHR", vk.OBJECT_TYPE_FENCE, uint64(fence), fenceObject != nil, vk.VUID_vkAcquireNextImageKHR_fence_parameter, vk.VUID_vkAcquireNextImageKHR_fence_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkAcquireNextImageKHR", []any{deviceObject, swapchainObject, timeout, semaphoreObject, fenceObject, pImageIndex}, func() vk.Result {
+			return acquireNextImageKHR(deviceObject, swapchainObject, timeout, semaphoreObject, fenceObject, pImageIndex)
+		})
+	}
+	return acquireNextImageKHR(deviceObject, swapchainObject, timeout, semaphoreObject, fenceObject, pImageIndex)
+}
+
+func vkQueuePresentKHR(queue vk.Queue, pPresentInfo *vk.PresentInfoKHR) vk.Result {
+	queueObject := queues.Get(uintptr(queue))
+	if queueObject == nil {
+		return refuseFirst("vkQueuePresentKHR", vk.OBJECT_TYPE_QUEUE, uint64(queue), vk.VUID_vkQueuePresentKHR_queue_parameter)
+	}
+	if s1 := pPresentInfo; s1 != nil {
+		for _, h := range vk.Slice(s1.PWaitSemaphores, s1.WaitSemaphoreCount) {
+			if o := semaphores.Get(uint64(h)); o == nil || o.owner() != queueObject.owner() {
+				return queueObject.owner().refuse("vkQueuePresentKHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(h), o != nil, vk.VUID_VkPresentInfoKHR_pWaitSemaphores_parameter, vk.VUID_VkPresentInfoKHR_commonparent)
+			}
+		}
+		for _, h := range vk.Slice(s1.PSwapchains, s1.SwapchainCount) {
+			if o := swapchains.Get(uint64(h)); o == nil || o.owner() != queueObject.owner() {
+				return queueObject.owner().refuse("vkQueuePresentKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(h), o != nil, vk.VUID_VkPresentInfoKHR_pSwapchains_parameter, vk.VUID_VkPresentInfoKHR_commonparent)
+			}
+		}
+		if s2 := vk.Find[vk.SwapchainPresentFenceInfoKHR](s1.PNext); s2 != nil {
+			for _, h := range vk.Slice(s2.PFences, s2.SwapchainCount) {
+				if o := fences.Get(uint64(h)); h != 0 && (o == nil || o.owner() != queueObject.owner()) {
+					return queueObject.owner().refuse("vkQueuePresentKHR", vk.OBJECT_TYPE_FENCE, uint64(h), o != nil, vk.VUID_VkSwapchainPresentFenceInfoKHR_pFences_parameter, vk.VUID_VkSwapchainPresentFenceInfoKHR_pFences_parameter)
+				}
+			}
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkQueuePresentKHR", []any{queueObject, pPresentInfo}, func() vk.Result { return queuePresentKHR(queueObject, pPresentInfo) })
+	}
+	return queuePresentKHR(queueObject, pPresentInfo)
+}
+
 func vkGetPhysicalDeviceExternalImageFormatPropertiesNV(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, externalHandleType vk.ExternalMemoryHandleTypeFlagsNV, pExternalImageFormatProperties *vk.ExternalImageFormatPropertiesNV) vk.Result {
 	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
 	if physicalDeviceObject == nil {
@@ -3074,8 +3296,15 @@ func vkBindImageMemory2(device vk.Device, bindInfoCount uint32, pBindInfos *vk.B
 		if o := images.Get(uint64(s1.Image)); o == nil || o.owner() != deviceObject {
 			return deviceObject.refuse("vkBindImageMemory2", vk.OBJECT_TYPE_IMAGE, uint64(s1.Image), o != nil, vk.VUID_VkBindImageMemoryInfo_image_parameter, vk.VUID_VkBindImageMemoryInfo_commonparent)
 		}
-		if o := deviceMemories.Get(uint64(s1.Memory)); o == nil || o.owner() != deviceObject {
-			return deviceObject.refuse("vkBindImageMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkBindImageMemoryInfo_pNext_01632, vk.VUID_VkBindImageMemoryInfo_commonparent)
+		if s := s1; vk.Find[vk.BindImageMemorySwapchainInfoKHR](s.PNext) == nil {
+			if o := deviceMemories.Get(uint64(s1.Memory)); o == nil || o.owner() != deviceObject {
+				return deviceObject.refuse("vkBindImageMemory2", vk.OBJECT_TYPE_DEVICE_MEMORY, uint64(s1.Memory), o != nil, vk.VUID_VkBindImageMemoryInfo_pNext_01632, vk.VUID_VkBindImageMemoryInfo_commonparent)
+			}
+		}
+		if s2 := vk.Find[vk.BindImageMemorySwapchainInfoKHR](s1.PNext); s2 != nil {
+			if o := swapchains.Get(uint64(s2.Swapchain)); o == nil || o.owner() != deviceObject {
+				return deviceObject.refuse("vkBindImageMemory2", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s2.Swapchain), o != nil, vk.VUID_VkBindImageMemorySwapchainInfoKHR_swapchain_parameter, vk.VUID_VkBindImageMemorySwapchainInfoKHR_swapchain_parameter)
+			}
 		}
 	}
 	if observers.Load() != nil {
@@ -3093,6 +3322,56 @@ func vkCmdSetDeviceMask(commandBuffer vk.CommandBuffer, deviceMask uint32) {
 	cmdSetDeviceMask(commandBufferObject, deviceMask)
 }
 
+func vkGetDeviceGroupPresentCapabilitiesKHR(device vk.Device, pDeviceGroupPresentCapabilities *vk.DeviceGroupPresentCapabilitiesKHR) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkGetDeviceGroupPresentCapabilitiesKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceGroupPresentCapabilitiesKHR_device_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetDeviceGroupPresentCapabilitiesKHR", []any{deviceObject, pDeviceGroupPresentCapabilities}, func() vk.Result {
+			return getDeviceGroupPresentCapabilitiesKHR(deviceObject, pDeviceGroupPresentCapabilities)
+		})
+	}
+	return getDeviceGroupPresentCapabilitiesKHR(deviceObject, pDeviceGroupPresentCapabilities)
+}
+
+func vkGetDeviceGroupSurfacePresentModesKHR(device vk.Device, surface vk.SurfaceKHR, pModes *vk.DeviceGroupPresentModeFlagsKHR) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkGetDeviceGroupSurfacePresentModesKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceGroupSurfacePresentModesKHR_device_parameter)
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surfaceObject == nil || surfaceObject.instance != deviceObject.physical.instance {
+		return deviceObject.refuse("vkGetDeviceGroupSurfacePresentModesKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkGetDeviceGroupSurfacePresentModesKHR_surface_parameter, vk.VUID_vkGetDeviceGroupSurfacePresentModesKHR_commonparent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetDeviceGroupSurfacePresentModesKHR", []any{deviceObject, surfaceObject, pModes}, func() vk.Result { return getDeviceGroupSurfacePresentModesKHR(deviceObject, surfaceObject, pModes) })
+	}
+	return getDeviceGroupSurfacePresentModesKHR(deviceObject, surfaceObject, pModes)
+}
+
+func vkAcquireNextImage2KHR(device vk.Device, pAcquireInfo *vk.AcquireNextImageInfoKHR, pImageIndex *uint32) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkAcquireNextImage2KHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkAcquireNextImage2KHR_device_parameter)
+	}
+	if s1 := pAcquireInfo; s1 != nil {
+		if o := swapchains.Get(uint64(s1.Swapchain)); o == nil || o.owner() != deviceObject {
+			return deviceObject.refuse("vkAcquireNextImage2KHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s1.Swapchain), o != nil, vk.VUID_VkAcquireNextImageInfoKHR_swapchain_parameter, vk.VUID_VkAcquireNextImageInfoKHR_commonparent)
+		}
+		if o := semaphores.Get(uint64(s1.Semaphore)); s1.Semaphore != 0 && (o == nil || o.owner() != deviceObject) {
+			return deviceObject.refuse("vkAcquireNextImage2KHR", vk.OBJECT_TYPE_SEMAPHORE, uint64(s1.Semaphore), o != nil, vk.VUID_VkAcquireNextImageInfoKHR_semaphore_parameter, vk.VUID_VkAcquireNextImageInfoKHR_commonparent)
+		}
+		if o := fences.Get(uint64(s1.Fence)); s1.Fence != 0 && (o == nil || o.owner() != deviceObject) {
+			return deviceObject.refuse("vkAcquireNextImage2KHR", vk.OBJECT_TYPE_FENCE, uint64(s1.Fence), o != nil, vk.VUID_VkAcquireNextImageInfoKHR_fence_parameter, vk.VUID_VkAcquireNextImageInfoKHR_commonparent)
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkAcquireNextImage2KHR", []any{deviceObject, pAcquireInfo, pImageIndex}, func() vk.Result { return acquireNextImage2KHR(deviceObject, pAcquireInfo, pImageIndex) })
+	}
+	return acquireNextImage2KHR(deviceObject, pAcquireInfo, pImageIndex)
+}
+
 func vkCmdDispatchBase(commandBuffer vk.CommandBuffer, baseGroupX uint32, baseGroupY uint32, baseGroupZ uint32, groupCountX uint32, groupCountY uint32, groupCountZ uint32) {
 	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
 	if commandBufferObject == nil {
@@ -3100,6 +3379,23 @@ func vkCmdDispatchBase(commandBuffer vk.CommandBuffer, baseGroupX uint32, baseGr
 		return
 	}
 	cmdDispatchBase(commandBufferObject, baseGroupX, baseGroupY, baseGroupZ, groupCountX, groupCountY, groupCountZ)
+}
+
+func vkGetPhysicalDevicePresentRectanglesKHR(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, pRectCount *uint32, pRects *vk.Rect2D) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDevicePresentRectanglesKHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDevicePresentRectanglesKHR_physicalDevice_parameter)
+	}
+	surfaceObject := surfaces.Get(uint64(surface))
+	if surfaceObject == nil || surfaceObject.instance != physicalDeviceObject.instance {
+		return physicalDeviceObject.instance.refuse("vkGetPhysicalDevicePresentRectanglesKHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(surface), surfaceObject != nil, vk.VUID_vkGetPhysicalDevicePresentRectanglesKHR_surface_parameter, vk.VUID_vkGetPhysicalDevicePresentRectanglesKHR_commonparent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDevicePresentRectanglesKHR", []any{physicalDeviceObject, surfaceObject, pRectCount, pRects}, func() vk.Result {
+			return getPhysicalDevicePresentRectanglesKHR(physicalDeviceObject, surfaceObject, pRectCount, pRects)
+		})
+	}
+	return getPhysicalDevicePresentRectanglesKHR(physicalDeviceObject, surfaceObject, pRectCount, pRects)
 }
 
 func vkCreateDescriptorUpdateTemplate(device vk.Device, pCreateInfo *vk.DescriptorUpdateTemplateCreateInfo, pAllocator *vk.AllocationCallbacks, pDescriptorUpdateTemplate *vk.DescriptorUpdateTemplate) vk.Result {
@@ -3186,6 +3482,42 @@ func vkCmdPushDescriptorSetWithTemplate(commandBuffer vk.CommandBuffer, descript
 	cmdPushDescriptorSetWithTemplate(commandBufferObject, descriptorUpdateTemplate, layout, set, pData)
 }
 
+func vkGetPhysicalDeviceSurfaceCapabilities2KHR(physicalDevice vk.PhysicalDevice, pSurfaceInfo *vk.PhysicalDeviceSurfaceInfo2KHR, pSurfaceCapabilities *vk.SurfaceCapabilities2KHR) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDeviceSurfaceCapabilities2KHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSurfaceCapabilities2KHR_physicalDevice_parameter)
+	}
+	if s1 := pSurfaceInfo; s1 != nil {
+		if o := surfaces.Get(uint64(s1.Surface)); s1.Surface != 0 && (o == nil || o.instance != physicalDeviceObject.instance) {
+			return physicalDeviceObject.instance.refuse("vkGetPhysicalDeviceSurfaceCapabilities2KHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(s1.Surface), o != nil, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919)
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceSurfaceCapabilities2KHR", []any{physicalDeviceObject, pSurfaceInfo, pSurfaceCapabilities}, func() vk.Result {
+			return getPhysicalDeviceSurfaceCapabilities2KHR(physicalDeviceObject, pSurfaceInfo, pSurfaceCapabilities)
+		})
+	}
+	return getPhysicalDeviceSurfaceCapabilities2KHR(physicalDeviceObject, pSurfaceInfo, pSurfaceCapabilities)
+}
+
+func vkGetPhysicalDeviceSurfaceFormats2KHR(physicalDevice vk.PhysicalDevice, pSurfaceInfo *vk.PhysicalDeviceSurfaceInfo2KHR, pSurfaceFormatCount *uint32, pSurfaceFormats *vk.SurfaceFormat2KHR) vk.Result {
+	physicalDeviceObject := physicalDevices.Get(uintptr(physicalDevice))
+	if physicalDeviceObject == nil {
+		return refuseFirst("vkGetPhysicalDeviceSurfaceFormats2KHR", vk.OBJECT_TYPE_PHYSICAL_DEVICE, uint64(physicalDevice), vk.VUID_vkGetPhysicalDeviceSurfaceFormats2KHR_physicalDevice_parameter)
+	}
+	if s1 := pSurfaceInfo; s1 != nil {
+		if o := surfaces.Get(uint64(s1.Surface)); s1.Surface != 0 && (o == nil || o.instance != physicalDeviceObject.instance) {
+			return physicalDeviceObject.instance.refuse("vkGetPhysicalDeviceSurfaceFormats2KHR", vk.OBJECT_TYPE_SURFACE_KHR, uint64(s1.Surface), o != nil, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919)
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkGetPhysicalDeviceSurfaceFormats2KHR", []any{physicalDeviceObject, pSurfaceInfo, pSurfaceFormatCount, pSurfaceFormats}, func() vk.Result {
+			return getPhysicalDeviceSurfaceFormats2KHR(physicalDeviceObject, pSurfaceInfo, pSurfaceFormatCount, pSurfaceFormats)
+		})
+	}
+	return getPhysicalDeviceSurfaceFormats2KHR(physicalDeviceObject, pSurfaceInfo, pSurfaceFormatCount, pSurfaceFormats)
+}
+
 func vkGetBufferMemoryRequirements2(device vk.Device, pInfo *vk.BufferMemoryRequirementsInfo2, pMemoryRequirements *vk.MemoryRequirements2) {
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
@@ -3270,6 +3602,16 @@ func vkGetDeviceImageMemoryRequirements(device vk.Device, pInfo *vk.DeviceImageM
 		refuseFirst("vkGetDeviceImageMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceImageMemoryRequirements_device_parameter)
 		return
 	}
+	if s1 := pInfo; s1 != nil {
+		if s2 := s1.PCreateInfo; s2 != nil {
+			if s3 := vk.Find[vk.ImageSwapchainCreateInfoKHR](s2.PNext); s3 != nil {
+				if o := swapchains.Get(uint64(s3.Swapchain)); s3.Swapchain != 0 && (o == nil || o.owner() != deviceObject) {
+					deviceObject.refuse("vkGetDeviceImageMemoryRequirements", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s3.Swapchain), o != nil, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter)
+					return
+				}
+			}
+		}
+	}
 	if observers.Load() != nil {
 		observeVoid("vkGetDeviceImageMemoryRequirements", []any{deviceObject, pInfo, pMemoryRequirements}, func() {
 			getDeviceImageMemoryRequirements(deviceObject, pInfo, pMemoryRequirements)
@@ -3284,6 +3626,16 @@ func vkGetDeviceImageSparseMemoryRequirements(device vk.Device, pInfo *vk.Device
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceImageSparseMemoryRequirements", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceImageSparseMemoryRequirements_device_parameter)
 		return
+	}
+	if s1 := pInfo; s1 != nil {
+		if s2 := s1.PCreateInfo; s2 != nil {
+			if s3 := vk.Find[vk.ImageSwapchainCreateInfoKHR](s2.PNext); s3 != nil {
+				if o := swapchains.Get(uint64(s3.Swapchain)); s3.Swapchain != 0 && (o == nil || o.owner() != deviceObject) {
+					deviceObject.refuse("vkGetDeviceImageSparseMemoryRequirements", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s3.Swapchain), o != nil, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter)
+					return
+				}
+			}
+		}
 	}
 	if observers.Load() != nil {
 		observeVoid("vkGetDeviceImageSparseMemoryRequirements", []any{deviceObject, pInfo, pSparseMemoryRequirementCount, pSparseMemoryRequirements}, func() {
@@ -3724,6 +4076,18 @@ func vkGetBufferDeviceAddress(device vk.Device, pInfo *vk.BufferDeviceAddressInf
 		return observeWord("vkGetBufferDeviceAddress", []any{deviceObject, pInfo}, func() vk.DeviceAddress { return getBufferDeviceAddress(deviceObject, pInfo) })
 	}
 	return getBufferDeviceAddress(deviceObject, pInfo)
+}
+
+func vkCreateHeadlessSurfaceEXT(instance vk.Instance, pCreateInfo *vk.HeadlessSurfaceCreateInfoEXT, pAllocator *vk.AllocationCallbacks, pSurface *vk.SurfaceKHR) vk.Result {
+	*pSurface = 0
+	instanceObject := instances.Get(uintptr(instance))
+	if instanceObject == nil {
+		return refuseFirst("vkCreateHeadlessSurfaceEXT", vk.OBJECT_TYPE_INSTANCE, uint64(instance), vk.VUID_vkCreateHeadlessSurfaceEXT_instance_parameter)
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateHeadlessSurfaceEXT", []any{instanceObject, pCreateInfo, pAllocator, pSurface}, func() vk.Result { return createHeadlessSurfaceEXT(instanceObject, pCreateInfo, pAllocator, pSurface) })
+	}
+	return createHeadlessSurfaceEXT(instanceObject, pCreateInfo, pAllocator, pSurface)
 }
 
 func vkGetDeviceMemoryOpaqueCaptureAddress(device vk.Device, pInfo *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64 {
@@ -4439,6 +4803,36 @@ func vkSetDeviceMemoryPriorityEXT(device vk.Device, memory vk.DeviceMemory, prio
 	setDeviceMemoryPriorityEXT(deviceObject, memoryObject, priority)
 }
 
+func vkWaitForPresent2KHR(device vk.Device, swapchain vk.SwapchainKHR, pPresentWait2Info *vk.PresentWait2InfoKHR) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkWaitForPresent2KHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkWaitForPresent2KHR_device_parameter)
+	}
+	swapchainObject := swapchains.Get(uint64(swapchain))
+	if swapchainObject == nil || swapchainObject.owner() != deviceObject {
+		return deviceObject.refuse("vkWaitForPresent2KHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), swapchainObject != nil, vk.VUID_vkWaitForPresent2KHR_swapchain_parameter, vk.VUID_vkWaitForPresent2KHR_swapchain_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkWaitForPresent2KHR", []any{deviceObject, swapchainObject, pPresentWait2Info}, func() vk.Result { return waitForPresent2KHR(deviceObject, swapchainObject, pPresentWait2Info) })
+	}
+	return waitForPresent2KHR(deviceObject, swapchainObject, pPresentWait2Info)
+}
+
+func vkWaitForPresentKHR(device vk.Device, swapchain vk.SwapchainKHR, presentId uint64, timeout uint64) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkWaitForPresentKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkWaitForPresentKHR_device_parameter)
+	}
+	swapchainObject := swapchains.Get(uint64(swapchain))
+	if swapchainObject == nil || swapchainObject.owner() != deviceObject {
+		return deviceObject.refuse("vkWaitForPresentKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(swapchain), swapchainObject != nil, vk.VUID_vkWaitForPresentKHR_swapchain_parameter, vk.VUID_vkWaitForPresentKHR_swapchain_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkWaitForPresentKHR", []any{deviceObject, swapchainObject, presentId, timeout}, func() vk.Result { return waitForPresentKHR(deviceObject, swapchainObject, presentId, timeout) })
+	}
+	return waitForPresentKHR(deviceObject, swapchainObject, presentId, timeout)
+}
+
 func vkCmdBeginRendering(commandBuffer vk.CommandBuffer, pRenderingInfo *vk.RenderingInfo) {
 	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
 	if commandBufferObject == nil {
@@ -4486,11 +4880,37 @@ func vkCmdSetDepthBias2EXT(commandBuffer vk.CommandBuffer, pDepthBiasInfo *vk.De
 	cmdSetDepthBias2EXT(commandBufferObject, pDepthBiasInfo)
 }
 
+func vkReleaseSwapchainImagesKHR(device vk.Device, pReleaseInfo *vk.ReleaseSwapchainImagesInfoKHR) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkReleaseSwapchainImagesKHR", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkReleaseSwapchainImagesKHR_device_parameter)
+	}
+	if s1 := pReleaseInfo; s1 != nil {
+		if o := swapchains.Get(uint64(s1.Swapchain)); o == nil || o.owner() != deviceObject {
+			return deviceObject.refuse("vkReleaseSwapchainImagesKHR", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s1.Swapchain), o != nil, vk.VUID_VkReleaseSwapchainImagesInfoKHR_swapchain_parameter, vk.VUID_VkReleaseSwapchainImagesInfoKHR_swapchain_parameter)
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkReleaseSwapchainImagesKHR", []any{deviceObject, pReleaseInfo}, func() vk.Result { return releaseSwapchainImagesKHR(deviceObject, pReleaseInfo) })
+	}
+	return releaseSwapchainImagesKHR(deviceObject, pReleaseInfo)
+}
+
 func vkGetDeviceImageSubresourceLayout(device vk.Device, pInfo *vk.DeviceImageSubresourceInfo, pLayout *vk.SubresourceLayout2) {
 	deviceObject := devices.Get(uintptr(device))
 	if deviceObject == nil {
 		refuseFirst("vkGetDeviceImageSubresourceLayout", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetDeviceImageSubresourceLayout_device_parameter)
 		return
+	}
+	if s1 := pInfo; s1 != nil {
+		if s2 := s1.PCreateInfo; s2 != nil {
+			if s3 := vk.Find[vk.ImageSwapchainCreateInfoKHR](s2.PNext); s3 != nil {
+				if o := swapchains.Get(uint64(s3.Swapchain)); s3.Swapchain != 0 && (o == nil || o.owner() != deviceObject) {
+					deviceObject.refuse("vkGetDeviceImageSubresourceLayout", vk.OBJECT_TYPE_SWAPCHAIN_KHR, uint64(s3.Swapchain), o != nil, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter)
+					return
+				}
+			}
+		}
 	}
 	if observers.Load() != nil {
 		observeVoid("vkGetDeviceImageSubresourceLayout", []any{deviceObject, pInfo, pLayout}, func() {

@@ -358,8 +358,15 @@ var handleTests = []handleTest{
 	}},
 	{"vkCreateImage", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateImage_device_parameter, vk.NoVUID},
+		{"pCreateInfo.VkImageSwapchainCreateInfoKHR.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, true, true, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter},
 	}, func(f *handleArgs) vk.Result {
-		return commands.CreateImage(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), nil, nil, new(vk.Image))
+		var t0 vk.ImageCreateInfo
+		t0.SType = t0.StructureType()
+		var t2 vk.ImageSwapchainCreateInfoKHR
+		t2.SType = t2.StructureType()
+		t2.Swapchain = vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t2.PNext, t0.PNext = t0.PNext, unsafe.Pointer(&t2)
+		return commands.CreateImage(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, nil, new(vk.Image))
 	}},
 	{"vkDestroyImage", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroyImage_device_parameter, vk.NoVUID},
@@ -508,11 +515,11 @@ var handleTests = []handleTest{
 		v1 := vk.Sampler(f.pick(1, vk.OBJECT_TYPE_SAMPLER))
 		t2.PImmutableSamplers = &v1
 		t2.DescriptorCount = 1
+		t0.PBindings = &t2
+		t0.BindingCount = 1
 		if f.at == 1 {
 			t2.DescriptorType = vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
 		}
-		t0.PBindings = &t2
-		t0.BindingCount = 1
 		return commands.CreateDescriptorSetLayout(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, nil, new(vk.DescriptorSetLayout))
 	}},
 	{"vkDestroyDescriptorSetLayout", []handlePlace{
@@ -943,6 +950,91 @@ var handleTests = []handleTest{
 		commands.CmdExecuteCommands(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkDestroySurfaceKHR", []handlePlace{
+		{"instance", vk.OBJECT_TYPE_INSTANCE, false, true, vk.VUID_vkDestroySurfaceKHR_instance_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, true, true, vk.VUID_vkDestroySurfaceKHR_surface_parameter, vk.VUID_vkDestroySurfaceKHR_surface_parent},
+	}, func(f *handleArgs) vk.Result {
+		commands.DestroySurfaceKHR(vk.Instance(f.pick(0, vk.OBJECT_TYPE_INSTANCE)), vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkGetPhysicalDeviceSurfaceSupportKHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceSupportKHR_physicalDevice_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceSupportKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfaceSupportKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetPhysicalDeviceSurfaceSupportKHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), 0, vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), new(vk.Bool32))
+	}},
+	{"vkGetPhysicalDeviceSurfaceCapabilitiesKHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_physicalDevice_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfaceCapabilitiesKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetPhysicalDeviceSurfaceCapabilitiesKHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), new(vk.SurfaceCapabilitiesKHR))
+	}},
+	{"vkGetPhysicalDeviceSurfaceFormatsKHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_physicalDevice_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, true, true, vk.VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfaceFormatsKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetPhysicalDeviceSurfaceFormatsKHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), new(uint32), new(vk.SurfaceFormatKHR))
+	}},
+	{"vkGetPhysicalDeviceSurfacePresentModesKHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_physicalDevice_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, true, true, vk.VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_surface_parameter, vk.VUID_vkGetPhysicalDeviceSurfacePresentModesKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetPhysicalDeviceSurfacePresentModesKHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), new(uint32), new(vk.PresentModeKHR))
+	}},
+	{"vkCreateSwapchainKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateSwapchainKHR_device_parameter, vk.NoVUID},
+		{"pCreateInfo.surface", vk.OBJECT_TYPE_SURFACE_KHR, false, true, vk.VUID_VkSwapchainCreateInfoKHR_surface_parameter, vk.VUID_VkSwapchainCreateInfoKHR_commonparent},
+		{"pCreateInfo.oldSwapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, true, true, vk.VUID_VkSwapchainCreateInfoKHR_oldSwapchain_parameter, vk.VUID_VkSwapchainCreateInfoKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.SwapchainCreateInfoKHR
+		t0.SType = t0.StructureType()
+		t0.Surface = vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR))
+		t0.OldSwapchain = vk.SwapchainKHR(f.pick(2, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		return commands.CreateSwapchainKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, nil, new(vk.SwapchainKHR))
+	}},
+	{"vkDestroySwapchainKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroySwapchainKHR_device_parameter, vk.NoVUID},
+		{"swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, true, true, vk.VUID_vkDestroySwapchainKHR_swapchain_parameter, vk.VUID_vkDestroySwapchainKHR_swapchain_parent},
+	}, func(f *handleArgs) vk.Result {
+		commands.DestroySwapchainKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkGetSwapchainImagesKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetSwapchainImagesKHR_device_parameter, vk.NoVUID},
+		{"swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_vkGetSwapchainImagesKHR_swapchain_parameter, vk.VUID_vkGetSwapchainImagesKHR_swapchain_parent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetSwapchainImagesKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR)), new(uint32), new(vk.Image))
+	}},
+	{"vkAcquireNextImageKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkAcquireNextImageKHR_device_parameter, vk.NoVUID},
+		{"swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_vkAcquireNextImageKHR_swapchain_parameter, vk.VUID_vkAcquireNextImageKHR_swapchain_parent},
+		{"semaphore", vk.OBJECT_TYPE_SEMAPHORE, true, true, vk.VUID_vkAcquireNextImageKHR_semaphore_parameter, vk.VUID_vkAcquireNextImageKHR_semaphore_parent},
+		{"fence", vk.OBJECT_TYPE_FENCE, true, true, vk.VUID_vkAcquireNextImageKHR_fence_parameter, vk.VUID_vkAcquireNextImageKHR_fence_parent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.AcquireNextImageKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR)), 0, vk.Semaphore(f.pick(2, vk.OBJECT_TYPE_SEMAPHORE)), vk.Fence(f.pick(3, vk.OBJECT_TYPE_FENCE)), new(uint32))
+	}},
+	{"vkQueuePresentKHR", []handlePlace{
+		{"queue", vk.OBJECT_TYPE_QUEUE, false, true, vk.VUID_vkQueuePresentKHR_queue_parameter, vk.NoVUID},
+		{"pPresentInfo.pWaitSemaphores", vk.OBJECT_TYPE_SEMAPHORE, false, true, vk.VUID_VkPresentInfoKHR_pWaitSemaphores_parameter, vk.VUID_VkPresentInfoKHR_commonparent},
+		{"pPresentInfo.pSwapchains", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_VkPresentInfoKHR_pSwapchains_parameter, vk.VUID_VkPresentInfoKHR_commonparent},
+		{"pPresentInfo.VkSwapchainPresentFenceInfoKHR.pFences", vk.OBJECT_TYPE_FENCE, true, true, vk.VUID_VkSwapchainPresentFenceInfoKHR_pFences_parameter, vk.VUID_VkSwapchainPresentFenceInfoKHR_pFences_parameter},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.PresentInfoKHR
+		t0.SType = t0.StructureType()
+		v1 := vk.Semaphore(f.pick(1, vk.OBJECT_TYPE_SEMAPHORE))
+		t0.PWaitSemaphores = &v1
+		t0.WaitSemaphoreCount = 1
+		v2 := vk.SwapchainKHR(f.pick(2, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t0.PSwapchains = &v2
+		t0.SwapchainCount = 1
+		var t8 vk.SwapchainPresentFenceInfoKHR
+		t8.SType = t8.StructureType()
+		v3 := vk.Fence(f.pick(3, vk.OBJECT_TYPE_FENCE))
+		t8.PFences = &v3
+		t8.SwapchainCount = 1
+		t8.PNext, t0.PNext = t0.PNext, unsafe.Pointer(&t8)
+		return commands.QueuePresentKHR(vk.Queue(f.pick(0, vk.OBJECT_TYPE_QUEUE)), &t0)
+	}},
 	{"vkGetPhysicalDeviceExternalImageFormatPropertiesNV", []handlePlace{
 		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceExternalImageFormatPropertiesNV_physicalDevice_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
@@ -1105,11 +1197,19 @@ var handleTests = []handleTest{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkBindImageMemory2_device_parameter, vk.NoVUID},
 		{"pBindInfos.image", vk.OBJECT_TYPE_IMAGE, false, true, vk.VUID_VkBindImageMemoryInfo_image_parameter, vk.VUID_VkBindImageMemoryInfo_commonparent},
 		{"pBindInfos.memory", vk.OBJECT_TYPE_DEVICE_MEMORY, false, true, vk.VUID_VkBindImageMemoryInfo_pNext_01632, vk.VUID_VkBindImageMemoryInfo_commonparent},
+		{"pBindInfos.VkBindImageMemorySwapchainInfoKHR.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_VkBindImageMemorySwapchainInfoKHR_swapchain_parameter, vk.VUID_VkBindImageMemorySwapchainInfoKHR_swapchain_parameter},
 	}, func(f *handleArgs) vk.Result {
 		var t0 vk.BindImageMemoryInfo
 		t0.SType = t0.StructureType()
 		t0.Image = vk.Image(f.pick(1, vk.OBJECT_TYPE_IMAGE))
 		t0.Memory = vk.DeviceMemory(f.pick(2, vk.OBJECT_TYPE_DEVICE_MEMORY))
+		var t4 vk.BindImageMemorySwapchainInfoKHR
+		t4.SType = t4.StructureType()
+		t4.Swapchain = vk.SwapchainKHR(f.pick(3, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t4.PNext, t0.PNext = t0.PNext, unsafe.Pointer(&t4)
+		if f.at == 2 {
+			t0.PNext = nil
+		}
 		return commands.BindImageMemory2(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), 1, &t0)
 	}},
 	{"vkCmdSetDeviceMask", []handlePlace{
@@ -1118,11 +1218,41 @@ var handleTests = []handleTest{
 		commands.CmdSetDeviceMask(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkGetDeviceGroupPresentCapabilitiesKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetDeviceGroupPresentCapabilitiesKHR_device_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetDeviceGroupPresentCapabilitiesKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), new(vk.DeviceGroupPresentCapabilitiesKHR))
+	}},
+	{"vkGetDeviceGroupSurfacePresentModesKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetDeviceGroupSurfacePresentModesKHR_device_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, false, true, vk.VUID_vkGetDeviceGroupSurfacePresentModesKHR_surface_parameter, vk.VUID_vkGetDeviceGroupSurfacePresentModesKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetDeviceGroupSurfacePresentModesKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), new(vk.DeviceGroupPresentModeFlagsKHR))
+	}},
+	{"vkAcquireNextImage2KHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkAcquireNextImage2KHR_device_parameter, vk.NoVUID},
+		{"pAcquireInfo.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_VkAcquireNextImageInfoKHR_swapchain_parameter, vk.VUID_VkAcquireNextImageInfoKHR_commonparent},
+		{"pAcquireInfo.semaphore", vk.OBJECT_TYPE_SEMAPHORE, true, true, vk.VUID_VkAcquireNextImageInfoKHR_semaphore_parameter, vk.VUID_VkAcquireNextImageInfoKHR_commonparent},
+		{"pAcquireInfo.fence", vk.OBJECT_TYPE_FENCE, true, true, vk.VUID_VkAcquireNextImageInfoKHR_fence_parameter, vk.VUID_VkAcquireNextImageInfoKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.AcquireNextImageInfoKHR
+		t0.SType = t0.StructureType()
+		t0.Swapchain = vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t0.Semaphore = vk.Semaphore(f.pick(2, vk.OBJECT_TYPE_SEMAPHORE))
+		t0.Fence = vk.Fence(f.pick(3, vk.OBJECT_TYPE_FENCE))
+		return commands.AcquireNextImage2KHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, new(uint32))
+	}},
 	{"vkCmdDispatchBase", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdDispatchBase_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		commands.CmdDispatchBase(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0, 0, 0, 0, 0)
 		return vk.ERROR_UNKNOWN
+	}},
+	{"vkGetPhysicalDevicePresentRectanglesKHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDevicePresentRectanglesKHR_physicalDevice_parameter, vk.NoVUID},
+		{"surface", vk.OBJECT_TYPE_SURFACE_KHR, false, true, vk.VUID_vkGetPhysicalDevicePresentRectanglesKHR_surface_parameter, vk.VUID_vkGetPhysicalDevicePresentRectanglesKHR_commonparent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetPhysicalDevicePresentRectanglesKHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR)), new(uint32), new(vk.Rect2D))
 	}},
 	{"vkCreateDescriptorUpdateTemplate", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateDescriptorUpdateTemplate_device_parameter, vk.NoVUID},
@@ -1132,10 +1262,10 @@ var handleTests = []handleTest{
 		var t0 vk.DescriptorUpdateTemplateCreateInfo
 		t0.SType = t0.StructureType()
 		t0.DescriptorSetLayout = vk.DescriptorSetLayout(f.pick(1, vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT))
+		t0.PipelineLayout = vk.PipelineLayout(f.pick(2, vk.OBJECT_TYPE_PIPELINE_LAYOUT))
 		if f.at == 1 {
 			t0.TemplateType = vk.DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET
 		}
-		t0.PipelineLayout = vk.PipelineLayout(f.pick(2, vk.OBJECT_TYPE_PIPELINE_LAYOUT))
 		if f.at == 2 {
 			t0.TemplateType = vk.DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS
 		}
@@ -1161,6 +1291,24 @@ var handleTests = []handleTest{
 	}, func(f *handleArgs) vk.Result {
 		commands.CmdPushDescriptorSetWithTemplate(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), vk.DescriptorUpdateTemplate(f.pick(0, vk.OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE)), vk.PipelineLayout(f.pick(0, vk.OBJECT_TYPE_PIPELINE_LAYOUT)), 0, nil)
 		return vk.ERROR_UNKNOWN
+	}},
+	{"vkGetPhysicalDeviceSurfaceCapabilities2KHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceCapabilities2KHR_physicalDevice_parameter, vk.NoVUID},
+		{"pSurfaceInfo.surface", vk.OBJECT_TYPE_SURFACE_KHR, true, true, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.PhysicalDeviceSurfaceInfo2KHR
+		t0.SType = t0.StructureType()
+		t0.Surface = vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR))
+		return commands.GetPhysicalDeviceSurfaceCapabilities2KHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), &t0, new(vk.SurfaceCapabilities2KHR))
+	}},
+	{"vkGetPhysicalDeviceSurfaceFormats2KHR", []handlePlace{
+		{"physicalDevice", vk.OBJECT_TYPE_PHYSICAL_DEVICE, false, true, vk.VUID_vkGetPhysicalDeviceSurfaceFormats2KHR_physicalDevice_parameter, vk.NoVUID},
+		{"pSurfaceInfo.surface", vk.OBJECT_TYPE_SURFACE_KHR, true, true, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919, vk.VUID_VkPhysicalDeviceSurfaceInfo2KHR_surface_07919},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.PhysicalDeviceSurfaceInfo2KHR
+		t0.SType = t0.StructureType()
+		t0.Surface = vk.SurfaceKHR(f.pick(1, vk.OBJECT_TYPE_SURFACE_KHR))
+		return commands.GetPhysicalDeviceSurfaceFormats2KHR(vk.PhysicalDevice(f.pick(0, vk.OBJECT_TYPE_PHYSICAL_DEVICE)), &t0, new(uint32), new(vk.SurfaceFormat2KHR))
 	}},
 	{"vkGetBufferMemoryRequirements2", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetBufferMemoryRequirements2_device_parameter, vk.NoVUID},
@@ -1200,14 +1348,34 @@ var handleTests = []handleTest{
 	}},
 	{"vkGetDeviceImageMemoryRequirements", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetDeviceImageMemoryRequirements_device_parameter, vk.NoVUID},
+		{"pInfo.pCreateInfo.VkImageSwapchainCreateInfoKHR.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, true, true, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter},
 	}, func(f *handleArgs) vk.Result {
-		commands.GetDeviceImageMemoryRequirements(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), nil, new(vk.MemoryRequirements2))
+		var t0 vk.DeviceImageMemoryRequirements
+		t0.SType = t0.StructureType()
+		var t2 vk.ImageCreateInfo
+		t2.SType = t2.StructureType()
+		var t4 vk.ImageSwapchainCreateInfoKHR
+		t4.SType = t4.StructureType()
+		t4.Swapchain = vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t4.PNext, t2.PNext = t2.PNext, unsafe.Pointer(&t4)
+		t0.PCreateInfo = &t2
+		commands.GetDeviceImageMemoryRequirements(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, new(vk.MemoryRequirements2))
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkGetDeviceImageSparseMemoryRequirements", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetDeviceImageSparseMemoryRequirements_device_parameter, vk.NoVUID},
+		{"pInfo.pCreateInfo.VkImageSwapchainCreateInfoKHR.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, true, true, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter},
 	}, func(f *handleArgs) vk.Result {
-		commands.GetDeviceImageSparseMemoryRequirements(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), nil, new(uint32), new(vk.SparseImageMemoryRequirements2))
+		var t0 vk.DeviceImageMemoryRequirements
+		t0.SType = t0.StructureType()
+		var t2 vk.ImageCreateInfo
+		t2.SType = t2.StructureType()
+		var t4 vk.ImageSwapchainCreateInfoKHR
+		t4.SType = t4.StructureType()
+		t4.Swapchain = vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t4.PNext, t2.PNext = t2.PNext, unsafe.Pointer(&t4)
+		t0.PCreateInfo = &t2
+		commands.GetDeviceImageSparseMemoryRequirements(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, new(uint32), new(vk.SparseImageMemoryRequirements2))
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkCreateSamplerYcbcrConversion", []handlePlace{
@@ -1238,11 +1406,11 @@ var handleTests = []handleTest{
 		v1 := vk.Sampler(f.pick(1, vk.OBJECT_TYPE_SAMPLER))
 		t2.PImmutableSamplers = &v1
 		t2.DescriptorCount = 1
+		t0.PBindings = &t2
+		t0.BindingCount = 1
 		if f.at == 1 {
 			t2.DescriptorType = vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
 		}
-		t0.PBindings = &t2
-		t0.BindingCount = 1
 		commands.GetDescriptorSetLayoutSupport(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, new(vk.DescriptorSetLayoutSupport))
 		return vk.ERROR_UNKNOWN
 	}},
@@ -1421,6 +1589,11 @@ var handleTests = []handleTest{
 			return vk.SUCCESS
 		}
 		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCreateHeadlessSurfaceEXT", []handlePlace{
+		{"instance", vk.OBJECT_TYPE_INSTANCE, false, true, vk.VUID_vkCreateHeadlessSurfaceEXT_instance_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		return commands.CreateHeadlessSurfaceEXT(vk.Instance(f.pick(0, vk.OBJECT_TYPE_INSTANCE)), nil, nil, new(vk.SurfaceKHR))
 	}},
 	{"vkGetDeviceMemoryOpaqueCaptureAddress", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetDeviceMemoryOpaqueCaptureAddress_device_parameter, vk.NoVUID},
@@ -1844,6 +2017,18 @@ var handleTests = []handleTest{
 		commands.SetDeviceMemoryPriorityEXT(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.DeviceMemory(f.pick(1, vk.OBJECT_TYPE_DEVICE_MEMORY)), 0)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkWaitForPresent2KHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkWaitForPresent2KHR_device_parameter, vk.NoVUID},
+		{"swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_vkWaitForPresent2KHR_swapchain_parameter, vk.VUID_vkWaitForPresent2KHR_swapchain_parent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.WaitForPresent2KHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR)), nil)
+	}},
+	{"vkWaitForPresentKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkWaitForPresentKHR_device_parameter, vk.NoVUID},
+		{"swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_vkWaitForPresentKHR_swapchain_parameter, vk.VUID_vkWaitForPresentKHR_swapchain_parent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.WaitForPresentKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR)), 0, 0)
+	}},
 	{"vkCmdBeginRendering", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBeginRendering_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
@@ -1869,10 +2054,29 @@ var handleTests = []handleTest{
 		commands.CmdSetDepthBias2EXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkReleaseSwapchainImagesKHR", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkReleaseSwapchainImagesKHR_device_parameter, vk.NoVUID},
+		{"pReleaseInfo.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, false, true, vk.VUID_VkReleaseSwapchainImagesInfoKHR_swapchain_parameter, vk.VUID_VkReleaseSwapchainImagesInfoKHR_swapchain_parameter},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.ReleaseSwapchainImagesInfoKHR
+		t0.SType = t0.StructureType()
+		t0.Swapchain = vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		return commands.ReleaseSwapchainImagesKHR(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0)
+	}},
 	{"vkGetDeviceImageSubresourceLayout", []handlePlace{
 		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetDeviceImageSubresourceLayout_device_parameter, vk.NoVUID},
+		{"pInfo.pCreateInfo.VkImageSwapchainCreateInfoKHR.swapchain", vk.OBJECT_TYPE_SWAPCHAIN_KHR, true, true, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter, vk.VUID_VkImageSwapchainCreateInfoKHR_swapchain_parameter},
 	}, func(f *handleArgs) vk.Result {
-		commands.GetDeviceImageSubresourceLayout(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), nil, new(vk.SubresourceLayout2))
+		var t0 vk.DeviceImageSubresourceInfo
+		t0.SType = t0.StructureType()
+		var t2 vk.ImageCreateInfo
+		t2.SType = t2.StructureType()
+		var t4 vk.ImageSwapchainCreateInfoKHR
+		t4.SType = t4.StructureType()
+		t4.Swapchain = vk.SwapchainKHR(f.pick(1, vk.OBJECT_TYPE_SWAPCHAIN_KHR))
+		t4.PNext, t2.PNext = t2.PNext, unsafe.Pointer(&t4)
+		t0.PCreateInfo = &t2
+		commands.GetDeviceImageSubresourceLayout(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0, new(vk.SubresourceLayout2))
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkMapMemory2", []handlePlace{

@@ -152,6 +152,16 @@ type Commands struct {
 	CmdNextSubpass                                   func(commandBuffer vk.CommandBuffer, contents vk.SubpassContents)
 	CmdEndRenderPass                                 func(commandBuffer vk.CommandBuffer)
 	CmdExecuteCommands                               func(commandBuffer vk.CommandBuffer, commandBufferCount uint32, commandBuffers *vk.CommandBuffer)
+	DestroySurfaceKHR                                func(instance vk.Instance, surface vk.SurfaceKHR, allocator *vk.AllocationCallbacks)
+	GetPhysicalDeviceSurfaceSupportKHR               func(physicalDevice vk.PhysicalDevice, queueFamilyIndex uint32, surface vk.SurfaceKHR, supported *vk.Bool32) vk.Result
+	GetPhysicalDeviceSurfaceCapabilitiesKHR          func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, surfaceCapabilities *vk.SurfaceCapabilitiesKHR) vk.Result
+	GetPhysicalDeviceSurfaceFormatsKHR               func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, surfaceFormatCount *uint32, surfaceFormats *vk.SurfaceFormatKHR) vk.Result
+	GetPhysicalDeviceSurfacePresentModesKHR          func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, presentModeCount *uint32, presentModes *vk.PresentModeKHR) vk.Result
+	CreateSwapchainKHR                               func(device vk.Device, createInfo *vk.SwapchainCreateInfoKHR, allocator *vk.AllocationCallbacks, swapchain *vk.SwapchainKHR) vk.Result
+	DestroySwapchainKHR                              func(device vk.Device, swapchain vk.SwapchainKHR, allocator *vk.AllocationCallbacks)
+	GetSwapchainImagesKHR                            func(device vk.Device, swapchain vk.SwapchainKHR, swapchainImageCount *uint32, swapchainImages *vk.Image) vk.Result
+	AcquireNextImageKHR                              func(device vk.Device, swapchain vk.SwapchainKHR, timeout uint64, semaphore vk.Semaphore, fence vk.Fence, imageIndex *uint32) vk.Result
+	QueuePresentKHR                                  func(queue vk.Queue, presentInfo *vk.PresentInfoKHR) vk.Result
 	GetPhysicalDeviceExternalImageFormatPropertiesNV func(physicalDevice vk.PhysicalDevice, format vk.Format, type_ vk.ImageType, tiling vk.ImageTiling, usage vk.ImageUsageFlags, flags vk.ImageCreateFlags, externalHandleType vk.ExternalMemoryHandleTypeFlagsNV, externalImageFormatProperties *vk.ExternalImageFormatPropertiesNV) vk.Result
 	GetPhysicalDeviceFeatures2                       func(physicalDevice vk.PhysicalDevice, features *vk.PhysicalDeviceFeatures2)
 	GetPhysicalDeviceProperties2                     func(physicalDevice vk.PhysicalDevice, properties *vk.PhysicalDeviceProperties2)
@@ -177,11 +187,17 @@ type Commands struct {
 	BindBufferMemory2                                func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindBufferMemoryInfo) vk.Result
 	BindImageMemory2                                 func(device vk.Device, bindInfoCount uint32, bindInfos *vk.BindImageMemoryInfo) vk.Result
 	CmdSetDeviceMask                                 func(commandBuffer vk.CommandBuffer, deviceMask uint32)
+	GetDeviceGroupPresentCapabilitiesKHR             func(device vk.Device, deviceGroupPresentCapabilities *vk.DeviceGroupPresentCapabilitiesKHR) vk.Result
+	GetDeviceGroupSurfacePresentModesKHR             func(device vk.Device, surface vk.SurfaceKHR, modes *vk.DeviceGroupPresentModeFlagsKHR) vk.Result
+	AcquireNextImage2KHR                             func(device vk.Device, acquireInfo *vk.AcquireNextImageInfoKHR, imageIndex *uint32) vk.Result
 	CmdDispatchBase                                  func(commandBuffer vk.CommandBuffer, baseGroupX uint32, baseGroupY uint32, baseGroupZ uint32, groupCountX uint32, groupCountY uint32, groupCountZ uint32)
+	GetPhysicalDevicePresentRectanglesKHR            func(physicalDevice vk.PhysicalDevice, surface vk.SurfaceKHR, rectCount *uint32, rects *vk.Rect2D) vk.Result
 	CreateDescriptorUpdateTemplate                   func(device vk.Device, createInfo *vk.DescriptorUpdateTemplateCreateInfo, allocator *vk.AllocationCallbacks, descriptorUpdateTemplate *vk.DescriptorUpdateTemplate) vk.Result
 	DestroyDescriptorUpdateTemplate                  func(device vk.Device, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, allocator *vk.AllocationCallbacks)
 	UpdateDescriptorSetWithTemplate                  func(device vk.Device, descriptorSet vk.DescriptorSet, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, data unsafe.Pointer)
 	CmdPushDescriptorSetWithTemplate                 func(commandBuffer vk.CommandBuffer, descriptorUpdateTemplate vk.DescriptorUpdateTemplate, layout vk.PipelineLayout, set uint32, data unsafe.Pointer)
+	GetPhysicalDeviceSurfaceCapabilities2KHR         func(physicalDevice vk.PhysicalDevice, surfaceInfo *vk.PhysicalDeviceSurfaceInfo2KHR, surfaceCapabilities *vk.SurfaceCapabilities2KHR) vk.Result
+	GetPhysicalDeviceSurfaceFormats2KHR              func(physicalDevice vk.PhysicalDevice, surfaceInfo *vk.PhysicalDeviceSurfaceInfo2KHR, surfaceFormatCount *uint32, surfaceFormats *vk.SurfaceFormat2KHR) vk.Result
 	GetBufferMemoryRequirements2                     func(device vk.Device, info *vk.BufferMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageMemoryRequirements2                      func(device vk.Device, info *vk.ImageMemoryRequirementsInfo2, memoryRequirements *vk.MemoryRequirements2)
 	GetImageSparseMemoryRequirements2                func(device vk.Device, info *vk.ImageSparseMemoryRequirementsInfo2, sparseMemoryRequirementCount *uint32, sparseMemoryRequirements *vk.SparseImageMemoryRequirements2)
@@ -219,6 +235,7 @@ type Commands struct {
 	GetImageDrmFormatModifierPropertiesEXT           func(device vk.Device, image vk.Image, properties *vk.ImageDrmFormatModifierPropertiesEXT) vk.Result
 	GetBufferOpaqueCaptureAddress                    func(device vk.Device, info *vk.BufferDeviceAddressInfo) uint64
 	GetBufferDeviceAddress                           func(device vk.Device, info *vk.BufferDeviceAddressInfo) vk.DeviceAddress
+	CreateHeadlessSurfaceEXT                         func(instance vk.Instance, createInfo *vk.HeadlessSurfaceCreateInfoEXT, allocator *vk.AllocationCallbacks, surface *vk.SurfaceKHR) vk.Result
 	GetDeviceMemoryOpaqueCaptureAddress              func(device vk.Device, info *vk.DeviceMemoryOpaqueCaptureAddressInfo) uint64
 	GetPipelineExecutablePropertiesKHR               func(device vk.Device, pipelineInfo *vk.PipelineInfoKHR, executableCount *uint32, properties *vk.PipelineExecutablePropertiesKHR) vk.Result
 	GetPipelineExecutableStatisticsKHR               func(device vk.Device, executableInfo *vk.PipelineExecutableInfoKHR, statisticCount *uint32, statistics *vk.PipelineExecutableStatisticKHR) vk.Result
@@ -281,10 +298,13 @@ type Commands struct {
 	CopyImageToImage                                 func(device vk.Device, copyImageToImageInfo *vk.CopyImageToImageInfo) vk.Result
 	TransitionImageLayout                            func(device vk.Device, transitionCount uint32, transitions *vk.HostImageLayoutTransitionInfo) vk.Result
 	SetDeviceMemoryPriorityEXT                       func(device vk.Device, memory vk.DeviceMemory, priority float32)
+	WaitForPresent2KHR                               func(device vk.Device, swapchain vk.SwapchainKHR, presentWait2Info *vk.PresentWait2InfoKHR) vk.Result
+	WaitForPresentKHR                                func(device vk.Device, swapchain vk.SwapchainKHR, presentId uint64, timeout uint64) vk.Result
 	CmdBeginRendering                                func(commandBuffer vk.CommandBuffer, renderingInfo *vk.RenderingInfo)
 	CmdEndRendering                                  func(commandBuffer vk.CommandBuffer)
 	GetImageSubresourceLayout2                       func(device vk.Device, image vk.Image, subresource *vk.ImageSubresource2, layout *vk.SubresourceLayout2)
 	CmdSetDepthBias2EXT                              func(commandBuffer vk.CommandBuffer, depthBiasInfo *vk.DepthBiasInfoEXT)
+	ReleaseSwapchainImagesKHR                        func(device vk.Device, releaseInfo *vk.ReleaseSwapchainImagesInfoKHR) vk.Result
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
@@ -296,7 +316,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [285]string{
+var names = [305]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -439,152 +459,172 @@ var names = [285]string{
 	140: "vkCmdNextSubpass",
 	141: "vkCmdEndRenderPass",
 	142: "vkCmdExecuteCommands",
-	143: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	144: "vkGetPhysicalDeviceFeatures2",
-	145: "vkGetPhysicalDeviceProperties2",
-	146: "vkGetPhysicalDeviceFormatProperties2",
-	147: "vkGetPhysicalDeviceImageFormatProperties2",
-	148: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	149: "vkGetPhysicalDeviceMemoryProperties2",
-	150: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	151: "vkCmdPushDescriptorSet",
-	152: "vkTrimCommandPool",
-	153: "vkGetPhysicalDeviceExternalBufferProperties",
-	154: "vkGetMemoryFdKHR",
-	155: "vkGetMemoryFdPropertiesKHR",
-	156: "vkGetMemoryRemoteAddressNV",
-	157: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	158: "vkGetSemaphoreFdKHR",
-	159: "vkImportSemaphoreFdKHR",
-	160: "vkGetPhysicalDeviceExternalFenceProperties",
-	161: "vkGetFenceFdKHR",
-	162: "vkImportFenceFdKHR",
-	163: "vkEnumeratePhysicalDeviceGroups",
-	164: "vkGetDeviceGroupPeerMemoryFeatures",
-	165: "vkBindBufferMemory2",
-	166: "vkBindImageMemory2",
-	167: "vkCmdSetDeviceMask",
-	168: "vkCmdDispatchBase",
-	169: "vkCreateDescriptorUpdateTemplate",
-	170: "vkDestroyDescriptorUpdateTemplate",
-	171: "vkUpdateDescriptorSetWithTemplate",
-	172: "vkCmdPushDescriptorSetWithTemplate",
-	173: "vkGetBufferMemoryRequirements2",
-	174: "vkGetImageMemoryRequirements2",
-	175: "vkGetImageSparseMemoryRequirements2",
-	176: "vkGetDeviceBufferMemoryRequirements",
-	177: "vkGetDeviceImageMemoryRequirements",
-	178: "vkGetDeviceImageSparseMemoryRequirements",
-	179: "vkCreateSamplerYcbcrConversion",
-	180: "vkDestroySamplerYcbcrConversion",
-	181: "vkGetDeviceQueue2",
-	182: "vkGetDescriptorSetLayoutSupport",
-	183: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	184: "vkGetCalibratedTimestampsKHR",
-	185: "vkSetDebugUtilsObjectNameEXT",
-	186: "vkSetDebugUtilsObjectTagEXT",
-	187: "vkQueueBeginDebugUtilsLabelEXT",
-	188: "vkQueueEndDebugUtilsLabelEXT",
-	189: "vkQueueInsertDebugUtilsLabelEXT",
-	190: "vkCmdBeginDebugUtilsLabelEXT",
-	191: "vkCmdEndDebugUtilsLabelEXT",
-	192: "vkCmdInsertDebugUtilsLabelEXT",
-	193: "vkCreateDebugUtilsMessengerEXT",
-	194: "vkDestroyDebugUtilsMessengerEXT",
-	195: "vkSubmitDebugUtilsMessageEXT",
-	196: "vkGetMemoryHostPointerPropertiesEXT",
-	197: "vkCmdWriteBufferMarkerAMD",
-	198: "vkCreateRenderPass2",
-	199: "vkCmdBeginRenderPass2",
-	200: "vkCmdNextSubpass2",
-	201: "vkCmdEndRenderPass2",
-	202: "vkGetSemaphoreCounterValue",
-	203: "vkWaitSemaphores",
-	204: "vkSignalSemaphore",
-	205: "vkCmdDrawIndirectCount",
-	206: "vkCmdDrawIndexedIndirectCount",
-	207: "vkGetImageDrmFormatModifierPropertiesEXT",
-	208: "vkGetBufferOpaqueCaptureAddress",
-	209: "vkGetBufferDeviceAddress",
-	210: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	211: "vkGetPipelineExecutablePropertiesKHR",
-	212: "vkGetPipelineExecutableStatisticsKHR",
-	213: "vkGetPipelineExecutableInternalRepresentationsKHR",
-	214: "vkCmdSetLineStipple",
-	215: "vkGetPhysicalDeviceToolProperties",
-	216: "vkCmdSetCullMode",
-	217: "vkCmdSetFrontFace",
-	218: "vkCmdSetPrimitiveTopology",
-	219: "vkCmdSetViewportWithCount",
-	220: "vkCmdSetScissorWithCount",
-	221: "vkCmdBindIndexBuffer2",
-	222: "vkCmdBindVertexBuffers2",
-	223: "vkCmdSetDepthTestEnable",
-	224: "vkCmdSetDepthWriteEnable",
-	225: "vkCmdSetDepthCompareOp",
-	226: "vkCmdSetDepthBoundsTestEnable",
-	227: "vkCmdSetStencilTestEnable",
-	228: "vkCmdSetStencilOp",
-	229: "vkCmdSetRasterizerDiscardEnable",
-	230: "vkCmdSetDepthBiasEnable",
-	231: "vkCmdSetLogicOpEXT",
-	232: "vkCmdSetPrimitiveRestartEnable",
-	233: "vkCmdSetDepthClampEnableEXT",
-	234: "vkCmdSetPolygonModeEXT",
-	235: "vkCmdSetRasterizationSamplesEXT",
-	236: "vkCmdSetSampleMaskEXT",
-	237: "vkCmdSetAlphaToCoverageEnableEXT",
-	238: "vkCmdSetAlphaToOneEnableEXT",
-	239: "vkCmdSetLogicOpEnableEXT",
-	240: "vkCmdSetColorBlendEnableEXT",
-	241: "vkCmdSetColorBlendEquationEXT",
-	242: "vkCmdSetColorWriteMaskEXT",
-	243: "vkCmdSetDepthClipEnableEXT",
-	244: "vkCmdSetProvokingVertexModeEXT",
-	245: "vkCmdSetLineRasterizationModeEXT",
-	246: "vkCmdSetLineStippleEnableEXT",
-	247: "vkCmdSetDepthClipNegativeOneToOneEXT",
-	248: "vkCreatePrivateDataSlot",
-	249: "vkDestroyPrivateDataSlot",
-	250: "vkSetPrivateData",
-	251: "vkGetPrivateData",
-	252: "vkCmdCopyBuffer2",
-	253: "vkCmdCopyImage2",
-	254: "vkCmdBlitImage2",
-	255: "vkCmdCopyBufferToImage2",
-	256: "vkCmdCopyImageToBuffer2",
-	257: "vkCmdResolveImage2",
-	258: "vkCmdSetVertexInputEXT",
-	259: "vkCmdSetColorWriteEnableEXT",
-	260: "vkCmdSetEvent2",
-	261: "vkCmdResetEvent2",
-	262: "vkCmdWaitEvents2",
-	263: "vkCmdPipelineBarrier2",
-	264: "vkQueueSubmit2",
-	265: "vkCmdWriteTimestamp2",
-	266: "vkCmdWriteBufferMarker2AMD",
-	267: "vkCopyMemoryToImage",
-	268: "vkCopyImageToMemory",
-	269: "vkCopyImageToImage",
-	270: "vkTransitionImageLayout",
-	271: "vkSetDeviceMemoryPriorityEXT",
-	272: "vkCmdBeginRendering",
-	273: "vkCmdEndRendering",
-	274: "vkGetImageSubresourceLayout2",
-	275: "vkCmdSetDepthBias2EXT",
-	276: "vkGetDeviceImageSubresourceLayout",
-	277: "vkMapMemory2",
-	278: "vkUnmapMemory2",
-	279: "vkCmdBindDescriptorSets2",
-	280: "vkCmdPushConstants2",
-	281: "vkCmdPushDescriptorSet2",
-	282: "vkCmdPushDescriptorSetWithTemplate2",
-	283: "vkCmdSetRenderingAttachmentLocations",
-	284: "vkCmdSetRenderingInputAttachmentIndices",
+	143: "vkDestroySurfaceKHR",
+	144: "vkGetPhysicalDeviceSurfaceSupportKHR",
+	145: "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
+	146: "vkGetPhysicalDeviceSurfaceFormatsKHR",
+	147: "vkGetPhysicalDeviceSurfacePresentModesKHR",
+	148: "vkCreateSwapchainKHR",
+	149: "vkDestroySwapchainKHR",
+	150: "vkGetSwapchainImagesKHR",
+	151: "vkAcquireNextImageKHR",
+	152: "vkQueuePresentKHR",
+	153: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	154: "vkGetPhysicalDeviceFeatures2",
+	155: "vkGetPhysicalDeviceProperties2",
+	156: "vkGetPhysicalDeviceFormatProperties2",
+	157: "vkGetPhysicalDeviceImageFormatProperties2",
+	158: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	159: "vkGetPhysicalDeviceMemoryProperties2",
+	160: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	161: "vkCmdPushDescriptorSet",
+	162: "vkTrimCommandPool",
+	163: "vkGetPhysicalDeviceExternalBufferProperties",
+	164: "vkGetMemoryFdKHR",
+	165: "vkGetMemoryFdPropertiesKHR",
+	166: "vkGetMemoryRemoteAddressNV",
+	167: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	168: "vkGetSemaphoreFdKHR",
+	169: "vkImportSemaphoreFdKHR",
+	170: "vkGetPhysicalDeviceExternalFenceProperties",
+	171: "vkGetFenceFdKHR",
+	172: "vkImportFenceFdKHR",
+	173: "vkEnumeratePhysicalDeviceGroups",
+	174: "vkGetDeviceGroupPeerMemoryFeatures",
+	175: "vkBindBufferMemory2",
+	176: "vkBindImageMemory2",
+	177: "vkCmdSetDeviceMask",
+	178: "vkGetDeviceGroupPresentCapabilitiesKHR",
+	179: "vkGetDeviceGroupSurfacePresentModesKHR",
+	180: "vkAcquireNextImage2KHR",
+	181: "vkCmdDispatchBase",
+	182: "vkGetPhysicalDevicePresentRectanglesKHR",
+	183: "vkCreateDescriptorUpdateTemplate",
+	184: "vkDestroyDescriptorUpdateTemplate",
+	185: "vkUpdateDescriptorSetWithTemplate",
+	186: "vkCmdPushDescriptorSetWithTemplate",
+	187: "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
+	188: "vkGetPhysicalDeviceSurfaceFormats2KHR",
+	189: "vkGetBufferMemoryRequirements2",
+	190: "vkGetImageMemoryRequirements2",
+	191: "vkGetImageSparseMemoryRequirements2",
+	192: "vkGetDeviceBufferMemoryRequirements",
+	193: "vkGetDeviceImageMemoryRequirements",
+	194: "vkGetDeviceImageSparseMemoryRequirements",
+	195: "vkCreateSamplerYcbcrConversion",
+	196: "vkDestroySamplerYcbcrConversion",
+	197: "vkGetDeviceQueue2",
+	198: "vkGetDescriptorSetLayoutSupport",
+	199: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	200: "vkGetCalibratedTimestampsKHR",
+	201: "vkSetDebugUtilsObjectNameEXT",
+	202: "vkSetDebugUtilsObjectTagEXT",
+	203: "vkQueueBeginDebugUtilsLabelEXT",
+	204: "vkQueueEndDebugUtilsLabelEXT",
+	205: "vkQueueInsertDebugUtilsLabelEXT",
+	206: "vkCmdBeginDebugUtilsLabelEXT",
+	207: "vkCmdEndDebugUtilsLabelEXT",
+	208: "vkCmdInsertDebugUtilsLabelEXT",
+	209: "vkCreateDebugUtilsMessengerEXT",
+	210: "vkDestroyDebugUtilsMessengerEXT",
+	211: "vkSubmitDebugUtilsMessageEXT",
+	212: "vkGetMemoryHostPointerPropertiesEXT",
+	213: "vkCmdWriteBufferMarkerAMD",
+	214: "vkCreateRenderPass2",
+	215: "vkCmdBeginRenderPass2",
+	216: "vkCmdNextSubpass2",
+	217: "vkCmdEndRenderPass2",
+	218: "vkGetSemaphoreCounterValue",
+	219: "vkWaitSemaphores",
+	220: "vkSignalSemaphore",
+	221: "vkCmdDrawIndirectCount",
+	222: "vkCmdDrawIndexedIndirectCount",
+	223: "vkGetImageDrmFormatModifierPropertiesEXT",
+	224: "vkGetBufferOpaqueCaptureAddress",
+	225: "vkGetBufferDeviceAddress",
+	226: "vkCreateHeadlessSurfaceEXT",
+	227: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	228: "vkGetPipelineExecutablePropertiesKHR",
+	229: "vkGetPipelineExecutableStatisticsKHR",
+	230: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	231: "vkCmdSetLineStipple",
+	232: "vkGetPhysicalDeviceToolProperties",
+	233: "vkCmdSetCullMode",
+	234: "vkCmdSetFrontFace",
+	235: "vkCmdSetPrimitiveTopology",
+	236: "vkCmdSetViewportWithCount",
+	237: "vkCmdSetScissorWithCount",
+	238: "vkCmdBindIndexBuffer2",
+	239: "vkCmdBindVertexBuffers2",
+	240: "vkCmdSetDepthTestEnable",
+	241: "vkCmdSetDepthWriteEnable",
+	242: "vkCmdSetDepthCompareOp",
+	243: "vkCmdSetDepthBoundsTestEnable",
+	244: "vkCmdSetStencilTestEnable",
+	245: "vkCmdSetStencilOp",
+	246: "vkCmdSetRasterizerDiscardEnable",
+	247: "vkCmdSetDepthBiasEnable",
+	248: "vkCmdSetLogicOpEXT",
+	249: "vkCmdSetPrimitiveRestartEnable",
+	250: "vkCmdSetDepthClampEnableEXT",
+	251: "vkCmdSetPolygonModeEXT",
+	252: "vkCmdSetRasterizationSamplesEXT",
+	253: "vkCmdSetSampleMaskEXT",
+	254: "vkCmdSetAlphaToCoverageEnableEXT",
+	255: "vkCmdSetAlphaToOneEnableEXT",
+	256: "vkCmdSetLogicOpEnableEXT",
+	257: "vkCmdSetColorBlendEnableEXT",
+	258: "vkCmdSetColorBlendEquationEXT",
+	259: "vkCmdSetColorWriteMaskEXT",
+	260: "vkCmdSetDepthClipEnableEXT",
+	261: "vkCmdSetProvokingVertexModeEXT",
+	262: "vkCmdSetLineRasterizationModeEXT",
+	263: "vkCmdSetLineStippleEnableEXT",
+	264: "vkCmdSetDepthClipNegativeOneToOneEXT",
+	265: "vkCreatePrivateDataSlot",
+	266: "vkDestroyPrivateDataSlot",
+	267: "vkSetPrivateData",
+	268: "vkGetPrivateData",
+	269: "vkCmdCopyBuffer2",
+	270: "vkCmdCopyImage2",
+	271: "vkCmdBlitImage2",
+	272: "vkCmdCopyBufferToImage2",
+	273: "vkCmdCopyImageToBuffer2",
+	274: "vkCmdResolveImage2",
+	275: "vkCmdSetVertexInputEXT",
+	276: "vkCmdSetColorWriteEnableEXT",
+	277: "vkCmdSetEvent2",
+	278: "vkCmdResetEvent2",
+	279: "vkCmdWaitEvents2",
+	280: "vkCmdPipelineBarrier2",
+	281: "vkQueueSubmit2",
+	282: "vkCmdWriteTimestamp2",
+	283: "vkCmdWriteBufferMarker2AMD",
+	284: "vkCopyMemoryToImage",
+	285: "vkCopyImageToMemory",
+	286: "vkCopyImageToImage",
+	287: "vkTransitionImageLayout",
+	288: "vkSetDeviceMemoryPriorityEXT",
+	289: "vkWaitForPresent2KHR",
+	290: "vkWaitForPresentKHR",
+	291: "vkCmdBeginRendering",
+	292: "vkCmdEndRendering",
+	293: "vkGetImageSubresourceLayout2",
+	294: "vkCmdSetDepthBias2EXT",
+	295: "vkReleaseSwapchainImagesKHR",
+	296: "vkGetDeviceImageSubresourceLayout",
+	297: "vkMapMemory2",
+	298: "vkUnmapMemory2",
+	299: "vkCmdBindDescriptorSets2",
+	300: "vkCmdPushConstants2",
+	301: "vkCmdPushDescriptorSet2",
+	302: "vkCmdPushDescriptorSetWithTemplate2",
+	303: "vkCmdSetRenderingAttachmentLocations",
+	304: "vkCmdSetRenderingInputAttachmentIndices",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [285]uint8{
+var resultKinds = [305]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -642,268 +682,290 @@ var resultKinds = [285]uint8{
 	94:  kindResult, // vkBeginCommandBuffer
 	95:  kindResult, // vkEndCommandBuffer
 	96:  kindResult, // vkResetCommandBuffer
-	143: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	147: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	154: kindResult, // vkGetMemoryFdKHR
-	155: kindResult, // vkGetMemoryFdPropertiesKHR
-	156: kindResult, // vkGetMemoryRemoteAddressNV
-	158: kindResult, // vkGetSemaphoreFdKHR
-	159: kindResult, // vkImportSemaphoreFdKHR
-	161: kindResult, // vkGetFenceFdKHR
-	162: kindResult, // vkImportFenceFdKHR
-	163: kindResult, // vkEnumeratePhysicalDeviceGroups
-	165: kindResult, // vkBindBufferMemory2
-	166: kindResult, // vkBindImageMemory2
-	169: kindResult, // vkCreateDescriptorUpdateTemplate
-	179: kindResult, // vkCreateSamplerYcbcrConversion
-	183: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	184: kindResult, // vkGetCalibratedTimestampsKHR
-	185: kindResult, // vkSetDebugUtilsObjectNameEXT
-	186: kindResult, // vkSetDebugUtilsObjectTagEXT
-	193: kindResult, // vkCreateDebugUtilsMessengerEXT
-	196: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	198: kindResult, // vkCreateRenderPass2
-	202: kindResult, // vkGetSemaphoreCounterValue
-	203: kindResult, // vkWaitSemaphores
-	204: kindResult, // vkSignalSemaphore
-	207: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	208: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	209: kindWord,   // vkGetBufferDeviceAddress
-	210: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	211: kindResult, // vkGetPipelineExecutablePropertiesKHR
-	212: kindResult, // vkGetPipelineExecutableStatisticsKHR
-	213: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
-	215: kindResult, // vkGetPhysicalDeviceToolProperties
-	248: kindResult, // vkCreatePrivateDataSlot
-	250: kindResult, // vkSetPrivateData
-	264: kindResult, // vkQueueSubmit2
-	267: kindResult, // vkCopyMemoryToImage
-	268: kindResult, // vkCopyImageToMemory
-	269: kindResult, // vkCopyImageToImage
-	270: kindResult, // vkTransitionImageLayout
-	277: kindResult, // vkMapMemory2
-	278: kindResult, // vkUnmapMemory2
+	144: kindResult, // vkGetPhysicalDeviceSurfaceSupportKHR
+	145: kindResult, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	146: kindResult, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	147: kindResult, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	148: kindResult, // vkCreateSwapchainKHR
+	150: kindResult, // vkGetSwapchainImagesKHR
+	151: kindResult, // vkAcquireNextImageKHR
+	152: kindResult, // vkQueuePresentKHR
+	153: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	157: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	164: kindResult, // vkGetMemoryFdKHR
+	165: kindResult, // vkGetMemoryFdPropertiesKHR
+	166: kindResult, // vkGetMemoryRemoteAddressNV
+	168: kindResult, // vkGetSemaphoreFdKHR
+	169: kindResult, // vkImportSemaphoreFdKHR
+	171: kindResult, // vkGetFenceFdKHR
+	172: kindResult, // vkImportFenceFdKHR
+	173: kindResult, // vkEnumeratePhysicalDeviceGroups
+	175: kindResult, // vkBindBufferMemory2
+	176: kindResult, // vkBindImageMemory2
+	178: kindResult, // vkGetDeviceGroupPresentCapabilitiesKHR
+	179: kindResult, // vkGetDeviceGroupSurfacePresentModesKHR
+	180: kindResult, // vkAcquireNextImage2KHR
+	182: kindResult, // vkGetPhysicalDevicePresentRectanglesKHR
+	183: kindResult, // vkCreateDescriptorUpdateTemplate
+	187: kindResult, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	188: kindResult, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	195: kindResult, // vkCreateSamplerYcbcrConversion
+	199: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	200: kindResult, // vkGetCalibratedTimestampsKHR
+	201: kindResult, // vkSetDebugUtilsObjectNameEXT
+	202: kindResult, // vkSetDebugUtilsObjectTagEXT
+	209: kindResult, // vkCreateDebugUtilsMessengerEXT
+	212: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	214: kindResult, // vkCreateRenderPass2
+	218: kindResult, // vkGetSemaphoreCounterValue
+	219: kindResult, // vkWaitSemaphores
+	220: kindResult, // vkSignalSemaphore
+	223: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	224: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	225: kindWord,   // vkGetBufferDeviceAddress
+	226: kindResult, // vkCreateHeadlessSurfaceEXT
+	227: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	228: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	229: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	230: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	232: kindResult, // vkGetPhysicalDeviceToolProperties
+	265: kindResult, // vkCreatePrivateDataSlot
+	267: kindResult, // vkSetPrivateData
+	281: kindResult, // vkQueueSubmit2
+	284: kindResult, // vkCopyMemoryToImage
+	285: kindResult, // vkCopyImageToMemory
+	286: kindResult, // vkCopyImageToImage
+	287: kindResult, // vkTransitionImageLayout
+	289: kindResult, // vkWaitForPresent2KHR
+	290: kindResult, // vkWaitForPresentKHR
+	295: kindResult, // vkReleaseSwapchainImagesKHR
+	297: kindResult, // vkMapMemory2
+	298: kindResult, // vkUnmapMemory2
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
 var indices = [842]uint16{
+	2:   180, // vkAcquireNextImage2KHR
+	3:   151, // vkAcquireNextImageKHR
 	8:   92,  // vkAllocateCommandBuffers
 	9:   80,  // vkAllocateDescriptorSets
 	10:  23,  // vkAllocateMemory
 	12:  94,  // vkBeginCommandBuffer
 	14:  31,  // vkBindBufferMemory
-	15:  165, // vkBindBufferMemory2
-	16:  165, // vkBindBufferMemory2KHR
+	15:  175, // vkBindBufferMemory2
+	16:  175, // vkBindBufferMemory2KHR
 	18:  33,  // vkBindImageMemory
-	19:  166, // vkBindImageMemory2
-	20:  166, // vkBindImageMemory2KHR
-	30:  190, // vkCmdBeginDebugUtilsLabelEXT
+	19:  176, // vkBindImageMemory2
+	20:  176, // vkBindImageMemory2KHR
+	30:  206, // vkCmdBeginDebugUtilsLabelEXT
 	34:  133, // vkCmdBeginQuery
 	36:  139, // vkCmdBeginRenderPass
-	37:  199, // vkCmdBeginRenderPass2
-	38:  199, // vkCmdBeginRenderPass2KHR
-	39:  272, // vkCmdBeginRendering
-	40:  272, // vkCmdBeginRenderingKHR
+	37:  215, // vkCmdBeginRenderPass2
+	38:  215, // vkCmdBeginRenderPass2KHR
+	39:  291, // vkCmdBeginRendering
+	40:  291, // vkCmdBeginRenderingKHR
 	48:  107, // vkCmdBindDescriptorSets
-	49:  279, // vkCmdBindDescriptorSets2
-	50:  279, // vkCmdBindDescriptorSets2KHR
+	49:  299, // vkCmdBindDescriptorSets2
+	50:  299, // vkCmdBindDescriptorSets2KHR
 	51:  108, // vkCmdBindIndexBuffer
-	52:  221, // vkCmdBindIndexBuffer2
-	53:  221, // vkCmdBindIndexBuffer2KHR
+	52:  238, // vkCmdBindIndexBuffer2
+	53:  238, // vkCmdBindIndexBuffer2KHR
 	56:  97,  // vkCmdBindPipeline
 	65:  109, // vkCmdBindVertexBuffers
-	66:  222, // vkCmdBindVertexBuffers2
-	67:  222, // vkCmdBindVertexBuffers2EXT
+	66:  239, // vkCmdBindVertexBuffers2
+	67:  239, // vkCmdBindVertexBuffers2EXT
 	69:  120, // vkCmdBlitImage
-	70:  254, // vkCmdBlitImage2
-	71:  254, // vkCmdBlitImage2KHR
+	70:  271, // vkCmdBlitImage2
+	71:  271, // vkCmdBlitImage2KHR
 	78:  127, // vkCmdClearAttachments
 	79:  125, // vkCmdClearColorImage
 	80:  126, // vkCmdClearDepthStencilImage
 	86:  118, // vkCmdCopyBuffer
-	87:  252, // vkCmdCopyBuffer2
-	88:  252, // vkCmdCopyBuffer2KHR
+	87:  269, // vkCmdCopyBuffer2
+	88:  269, // vkCmdCopyBuffer2KHR
 	89:  121, // vkCmdCopyBufferToImage
-	90:  255, // vkCmdCopyBufferToImage2
-	91:  255, // vkCmdCopyBufferToImage2KHR
+	90:  272, // vkCmdCopyBufferToImage2
+	91:  272, // vkCmdCopyBufferToImage2KHR
 	93:  119, // vkCmdCopyImage
-	94:  253, // vkCmdCopyImage2
-	95:  253, // vkCmdCopyImage2KHR
+	94:  270, // vkCmdCopyImage2
+	95:  270, // vkCmdCopyImage2KHR
 	96:  122, // vkCmdCopyImageToBuffer
-	97:  256, // vkCmdCopyImageToBuffer2
-	98:  256, // vkCmdCopyImageToBuffer2KHR
+	97:  273, // vkCmdCopyImageToBuffer2
+	98:  273, // vkCmdCopyImageToBuffer2KHR
 	110: 137, // vkCmdCopyQueryPoolResults
 	123: 116, // vkCmdDispatch
-	124: 168, // vkCmdDispatchBase
-	125: 168, // vkCmdDispatchBaseKHR
+	124: 181, // vkCmdDispatchBase
+	125: 181, // vkCmdDispatchBaseKHR
 	130: 117, // vkCmdDispatchIndirect
 	133: 110, // vkCmdDraw
 	136: 111, // vkCmdDrawIndexed
 	137: 115, // vkCmdDrawIndexedIndirect
-	139: 206, // vkCmdDrawIndexedIndirectCount
-	141: 206, // vkCmdDrawIndexedIndirectCountAMD
-	142: 206, // vkCmdDrawIndexedIndirectCountKHR
+	139: 222, // vkCmdDrawIndexedIndirectCount
+	141: 222, // vkCmdDrawIndexedIndirectCountAMD
+	142: 222, // vkCmdDrawIndexedIndirectCountKHR
 	143: 114, // vkCmdDrawIndirect
-	147: 205, // vkCmdDrawIndirectCount
-	149: 205, // vkCmdDrawIndirectCountAMD
-	150: 205, // vkCmdDrawIndirectCountKHR
+	147: 221, // vkCmdDrawIndirectCount
+	149: 221, // vkCmdDrawIndirectCountAMD
+	150: 221, // vkCmdDrawIndirectCountKHR
 	159: 112, // vkCmdDrawMultiEXT
 	160: 113, // vkCmdDrawMultiIndexedEXT
-	163: 191, // vkCmdEndDebugUtilsLabelEXT
+	163: 207, // vkCmdEndDebugUtilsLabelEXT
 	167: 134, // vkCmdEndQuery
 	169: 141, // vkCmdEndRenderPass
-	170: 201, // vkCmdEndRenderPass2
-	171: 201, // vkCmdEndRenderPass2KHR
-	172: 273, // vkCmdEndRendering
-	175: 273, // vkCmdEndRenderingKHR
+	170: 217, // vkCmdEndRenderPass2
+	171: 217, // vkCmdEndRenderPass2KHR
+	172: 292, // vkCmdEndRendering
+	175: 292, // vkCmdEndRenderingKHR
 	180: 142, // vkCmdExecuteCommands
 	183: 124, // vkCmdFillBuffer
-	186: 192, // vkCmdInsertDebugUtilsLabelEXT
+	186: 208, // vkCmdInsertDebugUtilsLabelEXT
 	187: 140, // vkCmdNextSubpass
-	188: 200, // vkCmdNextSubpass2
-	189: 200, // vkCmdNextSubpass2KHR
+	188: 216, // vkCmdNextSubpass2
+	189: 216, // vkCmdNextSubpass2KHR
 	191: 132, // vkCmdPipelineBarrier
-	192: 263, // vkCmdPipelineBarrier2
-	193: 263, // vkCmdPipelineBarrier2KHR
+	192: 280, // vkCmdPipelineBarrier2
+	193: 280, // vkCmdPipelineBarrier2KHR
 	196: 138, // vkCmdPushConstants
-	197: 280, // vkCmdPushConstants2
-	198: 280, // vkCmdPushConstants2KHR
-	200: 151, // vkCmdPushDescriptorSet
-	201: 281, // vkCmdPushDescriptorSet2
-	202: 281, // vkCmdPushDescriptorSet2KHR
-	203: 151, // vkCmdPushDescriptorSetKHR
-	204: 172, // vkCmdPushDescriptorSetWithTemplate
-	205: 282, // vkCmdPushDescriptorSetWithTemplate2
-	206: 282, // vkCmdPushDescriptorSetWithTemplate2KHR
-	207: 172, // vkCmdPushDescriptorSetWithTemplateKHR
+	197: 300, // vkCmdPushConstants2
+	198: 300, // vkCmdPushConstants2KHR
+	200: 161, // vkCmdPushDescriptorSet
+	201: 301, // vkCmdPushDescriptorSet2
+	202: 301, // vkCmdPushDescriptorSet2KHR
+	203: 161, // vkCmdPushDescriptorSetKHR
+	204: 186, // vkCmdPushDescriptorSetWithTemplate
+	205: 302, // vkCmdPushDescriptorSetWithTemplate2
+	206: 302, // vkCmdPushDescriptorSetWithTemplate2KHR
+	207: 186, // vkCmdPushDescriptorSetWithTemplateKHR
 	208: 130, // vkCmdResetEvent
-	209: 261, // vkCmdResetEvent2
-	210: 261, // vkCmdResetEvent2KHR
+	209: 278, // vkCmdResetEvent2
+	210: 278, // vkCmdResetEvent2KHR
 	211: 135, // vkCmdResetQueryPool
 	212: 128, // vkCmdResolveImage
-	213: 257, // vkCmdResolveImage2
-	214: 257, // vkCmdResolveImage2KHR
-	215: 237, // vkCmdSetAlphaToCoverageEnableEXT
-	216: 238, // vkCmdSetAlphaToOneEnableEXT
+	213: 274, // vkCmdResolveImage2
+	214: 274, // vkCmdResolveImage2KHR
+	215: 254, // vkCmdSetAlphaToCoverageEnableEXT
+	216: 255, // vkCmdSetAlphaToOneEnableEXT
 	218: 102, // vkCmdSetBlendConstants
-	222: 240, // vkCmdSetColorBlendEnableEXT
-	223: 241, // vkCmdSetColorBlendEquationEXT
-	224: 259, // vkCmdSetColorWriteEnableEXT
-	225: 242, // vkCmdSetColorWriteMaskEXT
-	234: 216, // vkCmdSetCullMode
-	235: 216, // vkCmdSetCullModeEXT
+	222: 257, // vkCmdSetColorBlendEnableEXT
+	223: 258, // vkCmdSetColorBlendEquationEXT
+	224: 276, // vkCmdSetColorWriteEnableEXT
+	225: 259, // vkCmdSetColorWriteMaskEXT
+	234: 233, // vkCmdSetCullMode
+	235: 233, // vkCmdSetCullModeEXT
 	236: 101, // vkCmdSetDepthBias
-	237: 275, // vkCmdSetDepthBias2EXT
-	238: 230, // vkCmdSetDepthBiasEnable
-	239: 230, // vkCmdSetDepthBiasEnableEXT
+	237: 294, // vkCmdSetDepthBias2EXT
+	238: 247, // vkCmdSetDepthBiasEnable
+	239: 247, // vkCmdSetDepthBiasEnableEXT
 	240: 103, // vkCmdSetDepthBounds
-	241: 226, // vkCmdSetDepthBoundsTestEnable
-	242: 226, // vkCmdSetDepthBoundsTestEnableEXT
-	243: 233, // vkCmdSetDepthClampEnableEXT
-	245: 243, // vkCmdSetDepthClipEnableEXT
-	246: 247, // vkCmdSetDepthClipNegativeOneToOneEXT
-	247: 225, // vkCmdSetDepthCompareOp
-	248: 225, // vkCmdSetDepthCompareOpEXT
-	249: 223, // vkCmdSetDepthTestEnable
-	250: 223, // vkCmdSetDepthTestEnableEXT
-	251: 224, // vkCmdSetDepthWriteEnable
-	252: 224, // vkCmdSetDepthWriteEnableEXT
-	255: 167, // vkCmdSetDeviceMask
-	256: 167, // vkCmdSetDeviceMaskKHR
+	241: 243, // vkCmdSetDepthBoundsTestEnable
+	242: 243, // vkCmdSetDepthBoundsTestEnableEXT
+	243: 250, // vkCmdSetDepthClampEnableEXT
+	245: 260, // vkCmdSetDepthClipEnableEXT
+	246: 264, // vkCmdSetDepthClipNegativeOneToOneEXT
+	247: 242, // vkCmdSetDepthCompareOp
+	248: 242, // vkCmdSetDepthCompareOpEXT
+	249: 240, // vkCmdSetDepthTestEnable
+	250: 240, // vkCmdSetDepthTestEnableEXT
+	251: 241, // vkCmdSetDepthWriteEnable
+	252: 241, // vkCmdSetDepthWriteEnableEXT
+	255: 177, // vkCmdSetDeviceMask
+	256: 177, // vkCmdSetDeviceMaskKHR
 	261: 129, // vkCmdSetEvent
-	262: 260, // vkCmdSetEvent2
-	263: 260, // vkCmdSetEvent2KHR
-	269: 217, // vkCmdSetFrontFace
-	270: 217, // vkCmdSetFrontFaceEXT
-	271: 245, // vkCmdSetLineRasterizationModeEXT
-	272: 214, // vkCmdSetLineStipple
-	273: 214, // vkCmdSetLineStippleEXT
-	274: 246, // vkCmdSetLineStippleEnableEXT
-	275: 214, // vkCmdSetLineStippleKHR
+	262: 277, // vkCmdSetEvent2
+	263: 277, // vkCmdSetEvent2KHR
+	269: 234, // vkCmdSetFrontFace
+	270: 234, // vkCmdSetFrontFaceEXT
+	271: 262, // vkCmdSetLineRasterizationModeEXT
+	272: 231, // vkCmdSetLineStipple
+	273: 231, // vkCmdSetLineStippleEXT
+	274: 263, // vkCmdSetLineStippleEnableEXT
+	275: 231, // vkCmdSetLineStippleKHR
 	276: 100, // vkCmdSetLineWidth
-	277: 231, // vkCmdSetLogicOpEXT
-	278: 239, // vkCmdSetLogicOpEnableEXT
-	283: 234, // vkCmdSetPolygonModeEXT
-	284: 232, // vkCmdSetPrimitiveRestartEnable
-	285: 232, // vkCmdSetPrimitiveRestartEnableEXT
-	287: 218, // vkCmdSetPrimitiveTopology
-	288: 218, // vkCmdSetPrimitiveTopologyEXT
-	289: 244, // vkCmdSetProvokingVertexModeEXT
-	290: 235, // vkCmdSetRasterizationSamplesEXT
-	292: 229, // vkCmdSetRasterizerDiscardEnable
-	293: 229, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 283, // vkCmdSetRenderingAttachmentLocations
-	296: 283, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 284, // vkCmdSetRenderingInputAttachmentIndices
-	298: 284, // vkCmdSetRenderingInputAttachmentIndicesKHR
-	302: 236, // vkCmdSetSampleMaskEXT
+	277: 248, // vkCmdSetLogicOpEXT
+	278: 256, // vkCmdSetLogicOpEnableEXT
+	283: 251, // vkCmdSetPolygonModeEXT
+	284: 249, // vkCmdSetPrimitiveRestartEnable
+	285: 249, // vkCmdSetPrimitiveRestartEnableEXT
+	287: 235, // vkCmdSetPrimitiveTopology
+	288: 235, // vkCmdSetPrimitiveTopologyEXT
+	289: 261, // vkCmdSetProvokingVertexModeEXT
+	290: 252, // vkCmdSetRasterizationSamplesEXT
+	292: 246, // vkCmdSetRasterizerDiscardEnable
+	293: 246, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 303, // vkCmdSetRenderingAttachmentLocations
+	296: 303, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 304, // vkCmdSetRenderingInputAttachmentIndices
+	298: 304, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	302: 253, // vkCmdSetSampleMaskEXT
 	303: 99,  // vkCmdSetScissor
-	304: 220, // vkCmdSetScissorWithCount
-	305: 220, // vkCmdSetScissorWithCountEXT
+	304: 237, // vkCmdSetScissorWithCount
+	305: 237, // vkCmdSetScissorWithCountEXT
 	307: 104, // vkCmdSetStencilCompareMask
-	308: 228, // vkCmdSetStencilOp
-	309: 228, // vkCmdSetStencilOpEXT
+	308: 245, // vkCmdSetStencilOp
+	309: 245, // vkCmdSetStencilOpEXT
 	310: 106, // vkCmdSetStencilReference
-	311: 227, // vkCmdSetStencilTestEnable
-	312: 227, // vkCmdSetStencilTestEnableEXT
+	311: 244, // vkCmdSetStencilTestEnable
+	312: 244, // vkCmdSetStencilTestEnableEXT
 	313: 105, // vkCmdSetStencilWriteMask
-	315: 258, // vkCmdSetVertexInputEXT
+	315: 275, // vkCmdSetVertexInputEXT
 	316: 98,  // vkCmdSetViewport
-	321: 219, // vkCmdSetViewportWithCount
-	322: 219, // vkCmdSetViewportWithCountEXT
+	321: 236, // vkCmdSetViewportWithCount
+	322: 236, // vkCmdSetViewportWithCountEXT
 	328: 123, // vkCmdUpdateBuffer
 	331: 131, // vkCmdWaitEvents
-	332: 262, // vkCmdWaitEvents2
-	333: 262, // vkCmdWaitEvents2KHR
-	336: 266, // vkCmdWriteBufferMarker2AMD
-	337: 197, // vkCmdWriteBufferMarkerAMD
+	332: 279, // vkCmdWaitEvents2
+	333: 279, // vkCmdWaitEvents2KHR
+	336: 283, // vkCmdWriteBufferMarker2AMD
+	337: 213, // vkCmdWriteBufferMarkerAMD
 	340: 136, // vkCmdWriteTimestamp
-	341: 265, // vkCmdWriteTimestamp2
-	342: 265, // vkCmdWriteTimestamp2KHR
-	347: 269, // vkCopyImageToImage
-	348: 269, // vkCopyImageToImageEXT
-	349: 268, // vkCopyImageToMemory
-	350: 268, // vkCopyImageToMemoryEXT
-	352: 267, // vkCopyMemoryToImage
-	353: 267, // vkCopyMemoryToImageEXT
+	341: 282, // vkCmdWriteTimestamp2
+	342: 282, // vkCmdWriteTimestamp2KHR
+	347: 286, // vkCopyImageToImage
+	348: 286, // vkCopyImageToImageEXT
+	349: 285, // vkCopyImageToMemory
+	350: 285, // vkCopyImageToMemoryEXT
+	352: 284, // vkCopyMemoryToImage
+	353: 284, // vkCopyMemoryToImageEXT
 	361: 53,  // vkCreateBuffer
 	363: 55,  // vkCreateBufferView
 	364: 89,  // vkCreateCommandPool
 	365: 69,  // vkCreateComputePipelines
-	373: 193, // vkCreateDebugUtilsMessengerEXT
+	373: 209, // vkCreateDebugUtilsMessengerEXT
 	375: 77,  // vkCreateDescriptorPool
 	376: 75,  // vkCreateDescriptorSetLayout
-	377: 169, // vkCreateDescriptorUpdateTemplate
-	378: 169, // vkCreateDescriptorUpdateTemplateKHR
+	377: 183, // vkCreateDescriptorUpdateTemplate
+	378: 183, // vkCreateDescriptorUpdateTemplateKHR
 	379: 12,  // vkCreateDevice
 	383: 44,  // vkCreateEvent
 	386: 37,  // vkCreateFence
 	387: 83,  // vkCreateFramebuffer
 	389: 68,  // vkCreateGraphicsPipelines
+	390: 226, // vkCreateHeadlessSurfaceEXT
 	392: 57,  // vkCreateImage
 	394: 60,  // vkCreateImageView
 	398: 1,   // vkCreateInstance
 	404: 64,  // vkCreatePipelineCache
 	405: 71,  // vkCreatePipelineLayout
-	406: 248, // vkCreatePrivateDataSlot
-	407: 248, // vkCreatePrivateDataSlotEXT
+	406: 265, // vkCreatePrivateDataSlot
+	407: 265, // vkCreatePrivateDataSlotEXT
 	408: 49,  // vkCreateQueryPool
 	411: 85,  // vkCreateRenderPass
-	412: 198, // vkCreateRenderPass2
-	413: 198, // vkCreateRenderPass2KHR
+	412: 214, // vkCreateRenderPass2
+	413: 214, // vkCreateRenderPass2KHR
 	414: 73,  // vkCreateSampler
-	415: 179, // vkCreateSamplerYcbcrConversion
-	416: 179, // vkCreateSamplerYcbcrConversionKHR
+	415: 195, // vkCreateSamplerYcbcrConversion
+	416: 195, // vkCreateSamplerYcbcrConversionKHR
 	418: 42,  // vkCreateSemaphore
 	420: 62,  // vkCreateShaderModule
+	425: 148, // vkCreateSwapchainKHR
 	443: 54,  // vkDestroyBuffer
 	445: 56,  // vkDestroyBufferView
 	446: 90,  // vkDestroyCommandPool
-	453: 194, // vkDestroyDebugUtilsMessengerEXT
+	453: 210, // vkDestroyDebugUtilsMessengerEXT
 	455: 78,  // vkDestroyDescriptorPool
 	456: 76,  // vkDestroyDescriptorSetLayout
-	457: 170, // vkDestroyDescriptorUpdateTemplate
-	458: 170, // vkDestroyDescriptorUpdateTemplateKHR
+	457: 184, // vkDestroyDescriptorUpdateTemplate
+	458: 184, // vkDestroyDescriptorUpdateTemplateKHR
 	459: 13,  // vkDestroyDevice
 	460: 45,  // vkDestroyEvent
 	462: 38,  // vkDestroyFence
@@ -914,15 +976,17 @@ var indices = [842]uint16{
 	473: 70,  // vkDestroyPipeline
 	475: 65,  // vkDestroyPipelineCache
 	476: 72,  // vkDestroyPipelineLayout
-	477: 249, // vkDestroyPrivateDataSlot
-	478: 249, // vkDestroyPrivateDataSlotEXT
+	477: 266, // vkDestroyPrivateDataSlot
+	478: 266, // vkDestroyPrivateDataSlotEXT
 	479: 50,  // vkDestroyQueryPool
 	480: 86,  // vkDestroyRenderPass
 	481: 74,  // vkDestroySampler
-	482: 180, // vkDestroySamplerYcbcrConversion
-	483: 180, // vkDestroySamplerYcbcrConversionKHR
+	482: 196, // vkDestroySamplerYcbcrConversion
+	483: 196, // vkDestroySamplerYcbcrConversionKHR
 	484: 43,  // vkDestroySemaphore
 	487: 63,  // vkDestroyShaderModule
+	488: 143, // vkDestroySurfaceKHR
+	489: 149, // vkDestroySwapchainKHR
 	495: 22,  // vkDeviceWaitIdle
 	497: 95,  // vkEndCommandBuffer
 	498: 18,  // vkEnumerateDeviceExtensionProperties
@@ -930,120 +994,133 @@ var indices = [842]uint16{
 	500: 16,  // vkEnumerateInstanceExtensionProperties
 	501: 15,  // vkEnumerateInstanceLayerProperties
 	502: 14,  // vkEnumerateInstanceVersion
-	503: 163, // vkEnumeratePhysicalDeviceGroups
-	504: 163, // vkEnumeratePhysicalDeviceGroupsKHR
+	503: 173, // vkEnumeratePhysicalDeviceGroups
+	504: 173, // vkEnumeratePhysicalDeviceGroupsKHR
 	508: 3,   // vkEnumeratePhysicalDevices
 	510: 27,  // vkFlushMappedMemoryRanges
 	511: 93,  // vkFreeCommandBuffers
 	512: 81,  // vkFreeDescriptorSets
 	513: 24,  // vkFreeMemory
-	521: 209, // vkGetBufferDeviceAddress
-	522: 209, // vkGetBufferDeviceAddressEXT
-	523: 209, // vkGetBufferDeviceAddressKHR
+	521: 225, // vkGetBufferDeviceAddress
+	522: 225, // vkGetBufferDeviceAddressEXT
+	523: 225, // vkGetBufferDeviceAddressKHR
 	524: 30,  // vkGetBufferMemoryRequirements
-	525: 173, // vkGetBufferMemoryRequirements2
-	526: 173, // vkGetBufferMemoryRequirements2KHR
-	527: 208, // vkGetBufferOpaqueCaptureAddress
-	528: 208, // vkGetBufferOpaqueCaptureAddressKHR
-	530: 184, // vkGetCalibratedTimestampsEXT
-	531: 184, // vkGetCalibratedTimestampsKHR
-	545: 182, // vkGetDescriptorSetLayoutSupport
-	546: 182, // vkGetDescriptorSetLayoutSupportKHR
-	548: 176, // vkGetDeviceBufferMemoryRequirements
-	549: 176, // vkGetDeviceBufferMemoryRequirementsKHR
-	554: 164, // vkGetDeviceGroupPeerMemoryFeatures
-	555: 164, // vkGetDeviceGroupPeerMemoryFeaturesKHR
-	559: 177, // vkGetDeviceImageMemoryRequirements
-	560: 177, // vkGetDeviceImageMemoryRequirementsKHR
-	561: 178, // vkGetDeviceImageSparseMemoryRequirements
-	562: 178, // vkGetDeviceImageSparseMemoryRequirementsKHR
-	563: 276, // vkGetDeviceImageSubresourceLayout
-	564: 276, // vkGetDeviceImageSubresourceLayoutKHR
+	525: 189, // vkGetBufferMemoryRequirements2
+	526: 189, // vkGetBufferMemoryRequirements2KHR
+	527: 224, // vkGetBufferOpaqueCaptureAddress
+	528: 224, // vkGetBufferOpaqueCaptureAddressKHR
+	530: 200, // vkGetCalibratedTimestampsEXT
+	531: 200, // vkGetCalibratedTimestampsKHR
+	545: 198, // vkGetDescriptorSetLayoutSupport
+	546: 198, // vkGetDescriptorSetLayoutSupportKHR
+	548: 192, // vkGetDeviceBufferMemoryRequirements
+	549: 192, // vkGetDeviceBufferMemoryRequirementsKHR
+	554: 174, // vkGetDeviceGroupPeerMemoryFeatures
+	555: 174, // vkGetDeviceGroupPeerMemoryFeaturesKHR
+	556: 178, // vkGetDeviceGroupPresentCapabilitiesKHR
+	558: 179, // vkGetDeviceGroupSurfacePresentModesKHR
+	559: 193, // vkGetDeviceImageMemoryRequirements
+	560: 193, // vkGetDeviceImageMemoryRequirementsKHR
+	561: 194, // vkGetDeviceImageSparseMemoryRequirements
+	562: 194, // vkGetDeviceImageSparseMemoryRequirementsKHR
+	563: 296, // vkGetDeviceImageSubresourceLayout
+	564: 296, // vkGetDeviceImageSubresourceLayoutKHR
 	565: 29,  // vkGetDeviceMemoryCommitment
-	566: 210, // vkGetDeviceMemoryOpaqueCaptureAddress
-	567: 210, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
+	566: 227, // vkGetDeviceMemoryOpaqueCaptureAddress
+	567: 227, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
 	569: 4,   // vkGetDeviceProcAddr
 	570: 19,  // vkGetDeviceQueue
-	571: 181, // vkGetDeviceQueue2
+	571: 197, // vkGetDeviceQueue2
 	582: 46,  // vkGetEventStatus
-	586: 161, // vkGetFenceFdKHR
+	586: 171, // vkGetFenceFdKHR
 	587: 40,  // vkGetFenceStatus
-	595: 207, // vkGetImageDrmFormatModifierPropertiesEXT
+	595: 223, // vkGetImageDrmFormatModifierPropertiesEXT
 	596: 32,  // vkGetImageMemoryRequirements
-	597: 174, // vkGetImageMemoryRequirements2
-	598: 174, // vkGetImageMemoryRequirements2KHR
+	597: 190, // vkGetImageMemoryRequirements2
+	598: 190, // vkGetImageMemoryRequirements2KHR
 	601: 34,  // vkGetImageSparseMemoryRequirements
-	602: 175, // vkGetImageSparseMemoryRequirements2
-	603: 175, // vkGetImageSparseMemoryRequirements2KHR
+	602: 191, // vkGetImageSparseMemoryRequirements2
+	603: 191, // vkGetImageSparseMemoryRequirements2KHR
 	604: 59,  // vkGetImageSubresourceLayout
-	605: 274, // vkGetImageSubresourceLayout2
-	606: 274, // vkGetImageSubresourceLayout2EXT
-	607: 274, // vkGetImageSubresourceLayout2KHR
+	605: 293, // vkGetImageSubresourceLayout2
+	606: 293, // vkGetImageSubresourceLayout2EXT
+	607: 293, // vkGetImageSubresourceLayout2KHR
 	612: 5,   // vkGetInstanceProcAddr
-	616: 154, // vkGetMemoryFdKHR
-	617: 155, // vkGetMemoryFdPropertiesKHR
-	618: 196, // vkGetMemoryHostPointerPropertiesEXT
-	622: 156, // vkGetMemoryRemoteAddressNV
-	634: 183, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-	635: 183, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	647: 153, // vkGetPhysicalDeviceExternalBufferProperties
-	648: 153, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
-	649: 160, // vkGetPhysicalDeviceExternalFenceProperties
-	650: 160, // vkGetPhysicalDeviceExternalFencePropertiesKHR
-	651: 143, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	652: 157, // vkGetPhysicalDeviceExternalSemaphoreProperties
-	653: 157, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+	616: 164, // vkGetMemoryFdKHR
+	617: 165, // vkGetMemoryFdPropertiesKHR
+	618: 212, // vkGetMemoryHostPointerPropertiesEXT
+	622: 166, // vkGetMemoryRemoteAddressNV
+	634: 199, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+	635: 199, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	647: 163, // vkGetPhysicalDeviceExternalBufferProperties
+	648: 163, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
+	649: 170, // vkGetPhysicalDeviceExternalFenceProperties
+	650: 170, // vkGetPhysicalDeviceExternalFencePropertiesKHR
+	651: 153, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	652: 167, // vkGetPhysicalDeviceExternalSemaphoreProperties
+	653: 167, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
 	655: 9,   // vkGetPhysicalDeviceFeatures
-	656: 144, // vkGetPhysicalDeviceFeatures2
-	657: 144, // vkGetPhysicalDeviceFeatures2KHR
+	656: 154, // vkGetPhysicalDeviceFeatures2
+	657: 154, // vkGetPhysicalDeviceFeatures2KHR
 	658: 10,  // vkGetPhysicalDeviceFormatProperties
-	659: 146, // vkGetPhysicalDeviceFormatProperties2
-	660: 146, // vkGetPhysicalDeviceFormatProperties2KHR
+	659: 156, // vkGetPhysicalDeviceFormatProperties2
+	660: 156, // vkGetPhysicalDeviceFormatProperties2KHR
 	662: 11,  // vkGetPhysicalDeviceImageFormatProperties
-	663: 147, // vkGetPhysicalDeviceImageFormatProperties2
-	664: 147, // vkGetPhysicalDeviceImageFormatProperties2KHR
+	663: 157, // vkGetPhysicalDeviceImageFormatProperties2
+	664: 157, // vkGetPhysicalDeviceImageFormatProperties2KHR
 	665: 8,   // vkGetPhysicalDeviceMemoryProperties
-	666: 149, // vkGetPhysicalDeviceMemoryProperties2
-	667: 149, // vkGetPhysicalDeviceMemoryProperties2KHR
+	666: 159, // vkGetPhysicalDeviceMemoryProperties2
+	667: 159, // vkGetPhysicalDeviceMemoryProperties2KHR
+	670: 182, // vkGetPhysicalDevicePresentRectanglesKHR
 	671: 6,   // vkGetPhysicalDeviceProperties
-	672: 145, // vkGetPhysicalDeviceProperties2
-	673: 145, // vkGetPhysicalDeviceProperties2KHR
+	672: 155, // vkGetPhysicalDeviceProperties2
+	673: 155, // vkGetPhysicalDeviceProperties2KHR
 	679: 7,   // vkGetPhysicalDeviceQueueFamilyProperties
-	680: 148, // vkGetPhysicalDeviceQueueFamilyProperties2
-	681: 148, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
+	680: 158, // vkGetPhysicalDeviceQueueFamilyProperties2
+	681: 158, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
 	683: 35,  // vkGetPhysicalDeviceSparseImageFormatProperties
-	684: 150, // vkGetPhysicalDeviceSparseImageFormatProperties2
-	685: 150, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-	695: 215, // vkGetPhysicalDeviceToolProperties
-	696: 215, // vkGetPhysicalDeviceToolPropertiesEXT
+	684: 160, // vkGetPhysicalDeviceSparseImageFormatProperties2
+	685: 160, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+	688: 187, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	689: 145, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	690: 188, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	691: 146, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	693: 147, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	694: 144, // vkGetPhysicalDeviceSurfaceSupportKHR
+	695: 232, // vkGetPhysicalDeviceToolProperties
+	696: 232, // vkGetPhysicalDeviceToolPropertiesEXT
 	706: 66,  // vkGetPipelineCacheData
-	707: 213, // vkGetPipelineExecutableInternalRepresentationsKHR
-	708: 211, // vkGetPipelineExecutablePropertiesKHR
-	709: 212, // vkGetPipelineExecutableStatisticsKHR
-	714: 251, // vkGetPrivateData
-	715: 251, // vkGetPrivateDataEXT
+	707: 230, // vkGetPipelineExecutableInternalRepresentationsKHR
+	708: 228, // vkGetPipelineExecutablePropertiesKHR
+	709: 229, // vkGetPipelineExecutableStatisticsKHR
+	714: 268, // vkGetPrivateData
+	715: 268, // vkGetPrivateDataEXT
 	716: 51,  // vkGetQueryPoolResults
 	725: 87,  // vkGetRenderAreaGranularity
 	726: 88,  // vkGetRenderingAreaGranularity
 	727: 88,  // vkGetRenderingAreaGranularityKHR
-	730: 202, // vkGetSemaphoreCounterValue
-	731: 202, // vkGetSemaphoreCounterValueKHR
-	732: 158, // vkGetSemaphoreFdKHR
-	753: 162, // vkImportFenceFdKHR
-	755: 159, // vkImportSemaphoreFdKHR
+	730: 218, // vkGetSemaphoreCounterValue
+	731: 218, // vkGetSemaphoreCounterValueKHR
+	732: 168, // vkGetSemaphoreFdKHR
+	742: 150, // vkGetSwapchainImagesKHR
+	753: 172, // vkImportFenceFdKHR
+	755: 169, // vkImportSemaphoreFdKHR
 	759: 28,  // vkInvalidateMappedMemoryRanges
 	762: 25,  // vkMapMemory
-	763: 277, // vkMapMemory2
-	764: 277, // vkMapMemory2KHR
+	763: 297, // vkMapMemory2
+	764: 297, // vkMapMemory2KHR
 	765: 67,  // vkMergePipelineCaches
-	767: 187, // vkQueueBeginDebugUtilsLabelEXT
+	767: 203, // vkQueueBeginDebugUtilsLabelEXT
 	768: 36,  // vkQueueBindSparse
-	769: 188, // vkQueueEndDebugUtilsLabelEXT
-	770: 189, // vkQueueInsertDebugUtilsLabelEXT
+	769: 204, // vkQueueEndDebugUtilsLabelEXT
+	770: 205, // vkQueueInsertDebugUtilsLabelEXT
+	773: 152, // vkQueuePresentKHR
 	776: 20,  // vkQueueSubmit
-	777: 264, // vkQueueSubmit2
-	778: 264, // vkQueueSubmit2KHR
+	777: 281, // vkQueueSubmit2
+	778: 281, // vkQueueSubmit2KHR
 	779: 21,  // vkQueueWaitIdle
+	788: 295, // vkReleaseSwapchainImagesEXT
+	789: 295, // vkReleaseSwapchainImagesKHR
 	790: 96,  // vkResetCommandBuffer
 	791: 91,  // vkResetCommandPool
 	792: 79,  // vkResetDescriptorPool
@@ -1051,31 +1128,33 @@ var indices = [842]uint16{
 	794: 39,  // vkResetFences
 	796: 52,  // vkResetQueryPool
 	797: 52,  // vkResetQueryPoolEXT
-	800: 185, // vkSetDebugUtilsObjectNameEXT
-	801: 186, // vkSetDebugUtilsObjectTagEXT
-	802: 271, // vkSetDeviceMemoryPriorityEXT
+	800: 201, // vkSetDebugUtilsObjectNameEXT
+	801: 202, // vkSetDebugUtilsObjectTagEXT
+	802: 288, // vkSetDeviceMemoryPriorityEXT
 	803: 47,  // vkSetEvent
-	811: 250, // vkSetPrivateData
-	812: 250, // vkSetPrivateDataEXT
-	815: 204, // vkSignalSemaphore
-	816: 204, // vkSignalSemaphoreKHR
-	817: 195, // vkSubmitDebugUtilsMessageEXT
-	818: 270, // vkTransitionImageLayout
-	819: 270, // vkTransitionImageLayoutEXT
-	820: 152, // vkTrimCommandPool
-	821: 152, // vkTrimCommandPoolKHR
+	811: 267, // vkSetPrivateData
+	812: 267, // vkSetPrivateDataEXT
+	815: 220, // vkSignalSemaphore
+	816: 220, // vkSignalSemaphoreKHR
+	817: 211, // vkSubmitDebugUtilsMessageEXT
+	818: 287, // vkTransitionImageLayout
+	819: 287, // vkTransitionImageLayoutEXT
+	820: 162, // vkTrimCommandPool
+	821: 162, // vkTrimCommandPoolKHR
 	823: 26,  // vkUnmapMemory
-	824: 278, // vkUnmapMemory2
-	825: 278, // vkUnmapMemory2KHR
-	827: 171, // vkUpdateDescriptorSetWithTemplate
-	828: 171, // vkUpdateDescriptorSetWithTemplateKHR
+	824: 298, // vkUnmapMemory2
+	825: 298, // vkUnmapMemory2KHR
+	827: 185, // vkUpdateDescriptorSetWithTemplate
+	828: 185, // vkUpdateDescriptorSetWithTemplateKHR
 	829: 82,  // vkUpdateDescriptorSets
 	833: 41,  // vkWaitForFences
-	836: 203, // vkWaitSemaphores
-	837: 203, // vkWaitSemaphoresKHR
+	834: 289, // vkWaitForPresent2KHR
+	835: 290, // vkWaitForPresentKHR
+	836: 219, // vkWaitSemaphores
+	837: 219, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [285]func(*Frame){
+var dispatchers = [305]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1218,148 +1297,168 @@ var dispatchers = [285]func(*Frame){
 	140: callCmdNextSubpass,
 	141: callCmdEndRenderPass,
 	142: callCmdExecuteCommands,
-	143: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	144: callGetPhysicalDeviceFeatures2,
-	145: callGetPhysicalDeviceProperties2,
-	146: callGetPhysicalDeviceFormatProperties2,
-	147: callGetPhysicalDeviceImageFormatProperties2,
-	148: callGetPhysicalDeviceQueueFamilyProperties2,
-	149: callGetPhysicalDeviceMemoryProperties2,
-	150: callGetPhysicalDeviceSparseImageFormatProperties2,
-	151: callCmdPushDescriptorSet,
-	152: callTrimCommandPool,
-	153: callGetPhysicalDeviceExternalBufferProperties,
-	154: callGetMemoryFdKHR,
-	155: callGetMemoryFdPropertiesKHR,
-	156: callGetMemoryRemoteAddressNV,
-	157: callGetPhysicalDeviceExternalSemaphoreProperties,
-	158: callGetSemaphoreFdKHR,
-	159: callImportSemaphoreFdKHR,
-	160: callGetPhysicalDeviceExternalFenceProperties,
-	161: callGetFenceFdKHR,
-	162: callImportFenceFdKHR,
-	163: callEnumeratePhysicalDeviceGroups,
-	164: callGetDeviceGroupPeerMemoryFeatures,
-	165: callBindBufferMemory2,
-	166: callBindImageMemory2,
-	167: callCmdSetDeviceMask,
-	168: callCmdDispatchBase,
-	169: callCreateDescriptorUpdateTemplate,
-	170: callDestroyDescriptorUpdateTemplate,
-	171: callUpdateDescriptorSetWithTemplate,
-	172: callCmdPushDescriptorSetWithTemplate,
-	173: callGetBufferMemoryRequirements2,
-	174: callGetImageMemoryRequirements2,
-	175: callGetImageSparseMemoryRequirements2,
-	176: callGetDeviceBufferMemoryRequirements,
-	177: callGetDeviceImageMemoryRequirements,
-	178: callGetDeviceImageSparseMemoryRequirements,
-	179: callCreateSamplerYcbcrConversion,
-	180: callDestroySamplerYcbcrConversion,
-	181: callGetDeviceQueue2,
-	182: callGetDescriptorSetLayoutSupport,
-	183: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	184: callGetCalibratedTimestampsKHR,
-	185: callSetDebugUtilsObjectNameEXT,
-	186: callSetDebugUtilsObjectTagEXT,
-	187: callQueueBeginDebugUtilsLabelEXT,
-	188: callQueueEndDebugUtilsLabelEXT,
-	189: callQueueInsertDebugUtilsLabelEXT,
-	190: callCmdBeginDebugUtilsLabelEXT,
-	191: callCmdEndDebugUtilsLabelEXT,
-	192: callCmdInsertDebugUtilsLabelEXT,
-	193: callCreateDebugUtilsMessengerEXT,
-	194: callDestroyDebugUtilsMessengerEXT,
-	195: callSubmitDebugUtilsMessageEXT,
-	196: callGetMemoryHostPointerPropertiesEXT,
-	197: callCmdWriteBufferMarkerAMD,
-	198: callCreateRenderPass2,
-	199: callCmdBeginRenderPass2,
-	200: callCmdNextSubpass2,
-	201: callCmdEndRenderPass2,
-	202: callGetSemaphoreCounterValue,
-	203: callWaitSemaphores,
-	204: callSignalSemaphore,
-	205: callCmdDrawIndirectCount,
-	206: callCmdDrawIndexedIndirectCount,
-	207: callGetImageDrmFormatModifierPropertiesEXT,
-	208: callGetBufferOpaqueCaptureAddress,
-	209: callGetBufferDeviceAddress,
-	210: callGetDeviceMemoryOpaqueCaptureAddress,
-	211: callGetPipelineExecutablePropertiesKHR,
-	212: callGetPipelineExecutableStatisticsKHR,
-	213: callGetPipelineExecutableInternalRepresentationsKHR,
-	214: callCmdSetLineStipple,
-	215: callGetPhysicalDeviceToolProperties,
-	216: callCmdSetCullMode,
-	217: callCmdSetFrontFace,
-	218: callCmdSetPrimitiveTopology,
-	219: callCmdSetViewportWithCount,
-	220: callCmdSetScissorWithCount,
-	221: callCmdBindIndexBuffer2,
-	222: callCmdBindVertexBuffers2,
-	223: callCmdSetDepthTestEnable,
-	224: callCmdSetDepthWriteEnable,
-	225: callCmdSetDepthCompareOp,
-	226: callCmdSetDepthBoundsTestEnable,
-	227: callCmdSetStencilTestEnable,
-	228: callCmdSetStencilOp,
-	229: callCmdSetRasterizerDiscardEnable,
-	230: callCmdSetDepthBiasEnable,
-	231: callCmdSetLogicOpEXT,
-	232: callCmdSetPrimitiveRestartEnable,
-	233: callCmdSetDepthClampEnableEXT,
-	234: callCmdSetPolygonModeEXT,
-	235: callCmdSetRasterizationSamplesEXT,
-	236: callCmdSetSampleMaskEXT,
-	237: callCmdSetAlphaToCoverageEnableEXT,
-	238: callCmdSetAlphaToOneEnableEXT,
-	239: callCmdSetLogicOpEnableEXT,
-	240: callCmdSetColorBlendEnableEXT,
-	241: callCmdSetColorBlendEquationEXT,
-	242: callCmdSetColorWriteMaskEXT,
-	243: callCmdSetDepthClipEnableEXT,
-	244: callCmdSetProvokingVertexModeEXT,
-	245: callCmdSetLineRasterizationModeEXT,
-	246: callCmdSetLineStippleEnableEXT,
-	247: callCmdSetDepthClipNegativeOneToOneEXT,
-	248: callCreatePrivateDataSlot,
-	249: callDestroyPrivateDataSlot,
-	250: callSetPrivateData,
-	251: callGetPrivateData,
-	252: callCmdCopyBuffer2,
-	253: callCmdCopyImage2,
-	254: callCmdBlitImage2,
-	255: callCmdCopyBufferToImage2,
-	256: callCmdCopyImageToBuffer2,
-	257: callCmdResolveImage2,
-	258: callCmdSetVertexInputEXT,
-	259: callCmdSetColorWriteEnableEXT,
-	260: callCmdSetEvent2,
-	261: callCmdResetEvent2,
-	262: callCmdWaitEvents2,
-	263: callCmdPipelineBarrier2,
-	264: callQueueSubmit2,
-	265: callCmdWriteTimestamp2,
-	266: callCmdWriteBufferMarker2AMD,
-	267: callCopyMemoryToImage,
-	268: callCopyImageToMemory,
-	269: callCopyImageToImage,
-	270: callTransitionImageLayout,
-	271: callSetDeviceMemoryPriorityEXT,
-	272: callCmdBeginRendering,
-	273: callCmdEndRendering,
-	274: callGetImageSubresourceLayout2,
-	275: callCmdSetDepthBias2EXT,
-	276: callGetDeviceImageSubresourceLayout,
-	277: callMapMemory2,
-	278: callUnmapMemory2,
-	279: callCmdBindDescriptorSets2,
-	280: callCmdPushConstants2,
-	281: callCmdPushDescriptorSet2,
-	282: callCmdPushDescriptorSetWithTemplate2,
-	283: refuse, // vkCmdSetRenderingAttachmentLocations
-	284: refuse, // vkCmdSetRenderingInputAttachmentIndices
+	143: callDestroySurfaceKHR,
+	144: callGetPhysicalDeviceSurfaceSupportKHR,
+	145: callGetPhysicalDeviceSurfaceCapabilitiesKHR,
+	146: callGetPhysicalDeviceSurfaceFormatsKHR,
+	147: callGetPhysicalDeviceSurfacePresentModesKHR,
+	148: callCreateSwapchainKHR,
+	149: callDestroySwapchainKHR,
+	150: callGetSwapchainImagesKHR,
+	151: callAcquireNextImageKHR,
+	152: callQueuePresentKHR,
+	153: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	154: callGetPhysicalDeviceFeatures2,
+	155: callGetPhysicalDeviceProperties2,
+	156: callGetPhysicalDeviceFormatProperties2,
+	157: callGetPhysicalDeviceImageFormatProperties2,
+	158: callGetPhysicalDeviceQueueFamilyProperties2,
+	159: callGetPhysicalDeviceMemoryProperties2,
+	160: callGetPhysicalDeviceSparseImageFormatProperties2,
+	161: callCmdPushDescriptorSet,
+	162: callTrimCommandPool,
+	163: callGetPhysicalDeviceExternalBufferProperties,
+	164: callGetMemoryFdKHR,
+	165: callGetMemoryFdPropertiesKHR,
+	166: callGetMemoryRemoteAddressNV,
+	167: callGetPhysicalDeviceExternalSemaphoreProperties,
+	168: callGetSemaphoreFdKHR,
+	169: callImportSemaphoreFdKHR,
+	170: callGetPhysicalDeviceExternalFenceProperties,
+	171: callGetFenceFdKHR,
+	172: callImportFenceFdKHR,
+	173: callEnumeratePhysicalDeviceGroups,
+	174: callGetDeviceGroupPeerMemoryFeatures,
+	175: callBindBufferMemory2,
+	176: callBindImageMemory2,
+	177: callCmdSetDeviceMask,
+	178: callGetDeviceGroupPresentCapabilitiesKHR,
+	179: callGetDeviceGroupSurfacePresentModesKHR,
+	180: callAcquireNextImage2KHR,
+	181: callCmdDispatchBase,
+	182: callGetPhysicalDevicePresentRectanglesKHR,
+	183: callCreateDescriptorUpdateTemplate,
+	184: callDestroyDescriptorUpdateTemplate,
+	185: callUpdateDescriptorSetWithTemplate,
+	186: callCmdPushDescriptorSetWithTemplate,
+	187: callGetPhysicalDeviceSurfaceCapabilities2KHR,
+	188: callGetPhysicalDeviceSurfaceFormats2KHR,
+	189: callGetBufferMemoryRequirements2,
+	190: callGetImageMemoryRequirements2,
+	191: callGetImageSparseMemoryRequirements2,
+	192: callGetDeviceBufferMemoryRequirements,
+	193: callGetDeviceImageMemoryRequirements,
+	194: callGetDeviceImageSparseMemoryRequirements,
+	195: callCreateSamplerYcbcrConversion,
+	196: callDestroySamplerYcbcrConversion,
+	197: callGetDeviceQueue2,
+	198: callGetDescriptorSetLayoutSupport,
+	199: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	200: callGetCalibratedTimestampsKHR,
+	201: callSetDebugUtilsObjectNameEXT,
+	202: callSetDebugUtilsObjectTagEXT,
+	203: callQueueBeginDebugUtilsLabelEXT,
+	204: callQueueEndDebugUtilsLabelEXT,
+	205: callQueueInsertDebugUtilsLabelEXT,
+	206: callCmdBeginDebugUtilsLabelEXT,
+	207: callCmdEndDebugUtilsLabelEXT,
+	208: callCmdInsertDebugUtilsLabelEXT,
+	209: callCreateDebugUtilsMessengerEXT,
+	210: callDestroyDebugUtilsMessengerEXT,
+	211: callSubmitDebugUtilsMessageEXT,
+	212: callGetMemoryHostPointerPropertiesEXT,
+	213: callCmdWriteBufferMarkerAMD,
+	214: callCreateRenderPass2,
+	215: callCmdBeginRenderPass2,
+	216: callCmdNextSubpass2,
+	217: callCmdEndRenderPass2,
+	218: callGetSemaphoreCounterValue,
+	219: callWaitSemaphores,
+	220: callSignalSemaphore,
+	221: callCmdDrawIndirectCount,
+	222: callCmdDrawIndexedIndirectCount,
+	223: callGetImageDrmFormatModifierPropertiesEXT,
+	224: callGetBufferOpaqueCaptureAddress,
+	225: callGetBufferDeviceAddress,
+	226: callCreateHeadlessSurfaceEXT,
+	227: callGetDeviceMemoryOpaqueCaptureAddress,
+	228: callGetPipelineExecutablePropertiesKHR,
+	229: callGetPipelineExecutableStatisticsKHR,
+	230: callGetPipelineExecutableInternalRepresentationsKHR,
+	231: callCmdSetLineStipple,
+	232: callGetPhysicalDeviceToolProperties,
+	233: callCmdSetCullMode,
+	234: callCmdSetFrontFace,
+	235: callCmdSetPrimitiveTopology,
+	236: callCmdSetViewportWithCount,
+	237: callCmdSetScissorWithCount,
+	238: callCmdBindIndexBuffer2,
+	239: callCmdBindVertexBuffers2,
+	240: callCmdSetDepthTestEnable,
+	241: callCmdSetDepthWriteEnable,
+	242: callCmdSetDepthCompareOp,
+	243: callCmdSetDepthBoundsTestEnable,
+	244: callCmdSetStencilTestEnable,
+	245: callCmdSetStencilOp,
+	246: callCmdSetRasterizerDiscardEnable,
+	247: callCmdSetDepthBiasEnable,
+	248: callCmdSetLogicOpEXT,
+	249: callCmdSetPrimitiveRestartEnable,
+	250: callCmdSetDepthClampEnableEXT,
+	251: callCmdSetPolygonModeEXT,
+	252: callCmdSetRasterizationSamplesEXT,
+	253: callCmdSetSampleMaskEXT,
+	254: callCmdSetAlphaToCoverageEnableEXT,
+	255: callCmdSetAlphaToOneEnableEXT,
+	256: callCmdSetLogicOpEnableEXT,
+	257: callCmdSetColorBlendEnableEXT,
+	258: callCmdSetColorBlendEquationEXT,
+	259: callCmdSetColorWriteMaskEXT,
+	260: callCmdSetDepthClipEnableEXT,
+	261: callCmdSetProvokingVertexModeEXT,
+	262: callCmdSetLineRasterizationModeEXT,
+	263: callCmdSetLineStippleEnableEXT,
+	264: callCmdSetDepthClipNegativeOneToOneEXT,
+	265: callCreatePrivateDataSlot,
+	266: callDestroyPrivateDataSlot,
+	267: callSetPrivateData,
+	268: callGetPrivateData,
+	269: callCmdCopyBuffer2,
+	270: callCmdCopyImage2,
+	271: callCmdBlitImage2,
+	272: callCmdCopyBufferToImage2,
+	273: callCmdCopyImageToBuffer2,
+	274: callCmdResolveImage2,
+	275: callCmdSetVertexInputEXT,
+	276: callCmdSetColorWriteEnableEXT,
+	277: callCmdSetEvent2,
+	278: callCmdResetEvent2,
+	279: callCmdWaitEvents2,
+	280: callCmdPipelineBarrier2,
+	281: callQueueSubmit2,
+	282: callCmdWriteTimestamp2,
+	283: callCmdWriteBufferMarker2AMD,
+	284: callCopyMemoryToImage,
+	285: callCopyImageToMemory,
+	286: callCopyImageToImage,
+	287: callTransitionImageLayout,
+	288: callSetDeviceMemoryPriorityEXT,
+	289: callWaitForPresent2KHR,
+	290: callWaitForPresentKHR,
+	291: callCmdBeginRendering,
+	292: callCmdEndRendering,
+	293: callGetImageSubresourceLayout2,
+	294: callCmdSetDepthBias2EXT,
+	295: callReleaseSwapchainImagesKHR,
+	296: callGetDeviceImageSubresourceLayout,
+	297: callMapMemory2,
+	298: callUnmapMemory2,
+	299: callCmdBindDescriptorSets2,
+	300: callCmdPushConstants2,
+	301: callCmdPushDescriptorSet2,
+	302: callCmdPushDescriptorSetWithTemplate2,
+	303: refuse, // vkCmdSetRenderingAttachmentLocations
+	304: refuse, // vkCmdSetRenderingInputAttachmentIndices
 }
 
 func callCreateInstance(f *Frame) {
@@ -1930,6 +2029,46 @@ func callCmdExecuteCommands(f *Frame) {
 	installed.CmdExecuteCommands(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.CommandBuffer)(f.pointer(2)))
 }
 
+func callDestroySurfaceKHR(f *Frame) {
+	installed.DestroySurfaceKHR(vk.Instance(f.word(0)), vk.SurfaceKHR(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetPhysicalDeviceSurfaceSupportKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceSupportKHR(vk.PhysicalDevice(f.word(0)), uint32(f.word(1)), vk.SurfaceKHR(f.word(2)), (*vk.Bool32)(f.pointer(3)))))
+}
+
+func callGetPhysicalDeviceSurfaceCapabilitiesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceCapabilitiesKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*vk.SurfaceCapabilitiesKHR)(f.pointer(2)))))
+}
+
+func callGetPhysicalDeviceSurfaceFormatsKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceFormatsKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.SurfaceFormatKHR)(f.pointer(3)))))
+}
+
+func callGetPhysicalDeviceSurfacePresentModesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfacePresentModesKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.PresentModeKHR)(f.pointer(3)))))
+}
+
+func callCreateSwapchainKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateSwapchainKHR(vk.Device(f.word(0)), (*vk.SwapchainCreateInfoKHR)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.SwapchainKHR)(f.pointer(3)))))
+}
+
+func callDestroySwapchainKHR(f *Frame) {
+	installed.DestroySwapchainKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetSwapchainImagesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetSwapchainImagesKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.Image)(f.pointer(3)))))
+}
+
+func callAcquireNextImageKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.AcquireNextImageKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), uint64(f.word(2)), vk.Semaphore(f.word(3)), vk.Fence(f.word(4)), (*uint32)(f.pointer(5)))))
+}
+
+func callQueuePresentKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.QueuePresentKHR(vk.Queue(f.word(0)), (*vk.PresentInfoKHR)(f.pointer(1)))))
+}
+
 func callGetPhysicalDeviceExternalImageFormatPropertiesNV(f *Frame) {
 	f.result = uintptr(uint32(installed.GetPhysicalDeviceExternalImageFormatPropertiesNV(vk.PhysicalDevice(f.word(0)), vk.Format(f.word(1)), vk.ImageType(f.word(2)), vk.ImageTiling(f.word(3)), vk.ImageUsageFlags(f.word(4)), vk.ImageCreateFlags(f.word(5)), vk.ExternalMemoryHandleTypeFlagsNV(f.word(6)), (*vk.ExternalImageFormatPropertiesNV)(f.pointer(7)))))
 }
@@ -2030,8 +2169,24 @@ func callCmdSetDeviceMask(f *Frame) {
 	installed.CmdSetDeviceMask(vk.CommandBuffer(f.word(0)), uint32(f.word(1)))
 }
 
+func callGetDeviceGroupPresentCapabilitiesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetDeviceGroupPresentCapabilitiesKHR(vk.Device(f.word(0)), (*vk.DeviceGroupPresentCapabilitiesKHR)(f.pointer(1)))))
+}
+
+func callGetDeviceGroupSurfacePresentModesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetDeviceGroupSurfacePresentModesKHR(vk.Device(f.word(0)), vk.SurfaceKHR(f.word(1)), (*vk.DeviceGroupPresentModeFlagsKHR)(f.pointer(2)))))
+}
+
+func callAcquireNextImage2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.AcquireNextImage2KHR(vk.Device(f.word(0)), (*vk.AcquireNextImageInfoKHR)(f.pointer(1)), (*uint32)(f.pointer(2)))))
+}
+
 func callCmdDispatchBase(f *Frame) {
 	installed.CmdDispatchBase(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), uint32(f.word(2)), uint32(f.word(3)), uint32(f.word(4)), uint32(f.word(5)), uint32(f.word(6)))
+}
+
+func callGetPhysicalDevicePresentRectanglesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDevicePresentRectanglesKHR(vk.PhysicalDevice(f.word(0)), vk.SurfaceKHR(f.word(1)), (*uint32)(f.pointer(2)), (*vk.Rect2D)(f.pointer(3)))))
 }
 
 func callCreateDescriptorUpdateTemplate(f *Frame) {
@@ -2048,6 +2203,14 @@ func callUpdateDescriptorSetWithTemplate(f *Frame) {
 
 func callCmdPushDescriptorSetWithTemplate(f *Frame) {
 	installed.CmdPushDescriptorSetWithTemplate(vk.CommandBuffer(f.word(0)), vk.DescriptorUpdateTemplate(f.word(1)), vk.PipelineLayout(f.word(2)), uint32(f.word(3)), f.pointer(4))
+}
+
+func callGetPhysicalDeviceSurfaceCapabilities2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceCapabilities2KHR(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceSurfaceInfo2KHR)(f.pointer(1)), (*vk.SurfaceCapabilities2KHR)(f.pointer(2)))))
+}
+
+func callGetPhysicalDeviceSurfaceFormats2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.GetPhysicalDeviceSurfaceFormats2KHR(vk.PhysicalDevice(f.word(0)), (*vk.PhysicalDeviceSurfaceInfo2KHR)(f.pointer(1)), (*uint32)(f.pointer(2)), (*vk.SurfaceFormat2KHR)(f.pointer(3)))))
 }
 
 func callGetBufferMemoryRequirements2(f *Frame) {
@@ -2196,6 +2359,10 @@ func callGetBufferOpaqueCaptureAddress(f *Frame) {
 
 func callGetBufferDeviceAddress(f *Frame) {
 	f.result = uintptr(installed.GetBufferDeviceAddress(vk.Device(f.word(0)), (*vk.BufferDeviceAddressInfo)(f.pointer(1))))
+}
+
+func callCreateHeadlessSurfaceEXT(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateHeadlessSurfaceEXT(vk.Instance(f.word(0)), (*vk.HeadlessSurfaceCreateInfoEXT)(f.pointer(1)), (*vk.AllocationCallbacks)(f.pointer(2)), (*vk.SurfaceKHR)(f.pointer(3)))))
 }
 
 func callGetDeviceMemoryOpaqueCaptureAddress(f *Frame) {
@@ -2446,6 +2613,14 @@ func callSetDeviceMemoryPriorityEXT(f *Frame) {
 	installed.SetDeviceMemoryPriorityEXT(vk.Device(f.word(0)), vk.DeviceMemory(f.word(1)), f.float(0))
 }
 
+func callWaitForPresent2KHR(f *Frame) {
+	f.result = uintptr(uint32(installed.WaitForPresent2KHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), (*vk.PresentWait2InfoKHR)(f.pointer(2)))))
+}
+
+func callWaitForPresentKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.WaitForPresentKHR(vk.Device(f.word(0)), vk.SwapchainKHR(f.word(1)), uint64(f.word(2)), uint64(f.word(3)))))
+}
+
 func callCmdBeginRendering(f *Frame) {
 	installed.CmdBeginRendering(vk.CommandBuffer(f.word(0)), (*vk.RenderingInfo)(f.pointer(1)))
 }
@@ -2460,6 +2635,10 @@ func callGetImageSubresourceLayout2(f *Frame) {
 
 func callCmdSetDepthBias2EXT(f *Frame) {
 	installed.CmdSetDepthBias2EXT(vk.CommandBuffer(f.word(0)), (*vk.DepthBiasInfoEXT)(f.pointer(1)))
+}
+
+func callReleaseSwapchainImagesKHR(f *Frame) {
+	f.result = uintptr(uint32(installed.ReleaseSwapchainImagesKHR(vk.Device(f.word(0)), (*vk.ReleaseSwapchainImagesInfoKHR)(f.pointer(1)))))
 }
 
 func callGetDeviceImageSubresourceLayout(f *Frame) {

@@ -510,7 +510,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $168, AX
-	JMP  recordDispatchBase<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $169, AX
 	JMP  farside_entry(SB)
@@ -549,7 +549,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $181, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $182, AX
 	JMP  farside_entry(SB)
@@ -597,7 +597,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $197, AX
-	JMP  recordWriteBufferMarkerAMD<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $198, AX
 	JMP  farside_entry(SB)
@@ -621,10 +621,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $205, AX
-	JMP  recordDrawIndirectCount<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $206, AX
-	JMP  recordDrawIndexedIndirectCount<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $207, AX
 	JMP  farside_entry(SB)
@@ -645,7 +645,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $213, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVL $214, AX
 	JMP  farside_entry(SB)
@@ -663,16 +663,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $219, AX
-	JMP  recordSetViewportWithCount<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $220, AX
-	JMP  recordSetScissorWithCount<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $221, AX
-	JMP  recordBindIndexBuffer2<>(SB)
+	JMP  recordDrawIndirectCount<>(SB)
 	PCALIGN $16
 	MOVL $222, AX
-	JMP  farside_entry(SB)
+	JMP  recordDrawIndexedIndirectCount<>(SB)
 	PCALIGN $16
 	MOVL $223, AX
 	JMP  farside_entry(SB)
@@ -714,13 +714,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $236, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetViewportWithCount<>(SB)
 	PCALIGN $16
 	MOVL $237, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetScissorWithCount<>(SB)
 	PCALIGN $16
 	MOVL $238, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindIndexBuffer2<>(SB)
 	PCALIGN $16
 	MOVL $239, AX
 	JMP  farside_entry(SB)
@@ -795,13 +795,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $263, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $264, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $265, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $266, AX
 	JMP  farside_entry(SB)
@@ -825,7 +825,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $273, AX
-	JMP  recordEndRendering<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $274, AX
 	JMP  farside_entry(SB)
@@ -846,18 +846,78 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $280, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $281, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $282, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $283, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $284, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $285, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $286, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $287, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $288, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $289, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $290, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $291, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $292, AX
+	JMP  recordEndRendering<>(SB)
+	PCALIGN $16
+	MOVL $293, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $294, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $295, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $296, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $297, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $298, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $299, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $300, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $301, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $302, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $303, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $304, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -510,7 +510,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $168, R9
-	B    recordDispatchBase<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $169, R9
 	B    farside_entry(SB)
@@ -549,7 +549,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $181, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $182, R9
 	B    farside_entry(SB)
@@ -597,7 +597,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $197, R9
-	B    recordWriteBufferMarkerAMD<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $198, R9
 	B    farside_entry(SB)
@@ -621,10 +621,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $205, R9
-	B    recordDrawIndirectCount<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $206, R9
-	B    recordDrawIndexedIndirectCount<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $207, R9
 	B    farside_entry(SB)
@@ -645,7 +645,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $213, R9
-	B    farside_entry(SB)
+	B    recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVD $214, R9
 	B    farside_entry(SB)
@@ -663,16 +663,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $219, R9
-	B    recordSetViewportWithCount<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $220, R9
-	B    recordSetScissorWithCount<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $221, R9
-	B    recordBindIndexBuffer2<>(SB)
+	B    recordDrawIndirectCount<>(SB)
 	PCALIGN $16
 	MOVD $222, R9
-	B    farside_entry(SB)
+	B    recordDrawIndexedIndirectCount<>(SB)
 	PCALIGN $16
 	MOVD $223, R9
 	B    farside_entry(SB)
@@ -714,13 +714,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $236, R9
-	B    farside_entry(SB)
+	B    recordSetViewportWithCount<>(SB)
 	PCALIGN $16
 	MOVD $237, R9
-	B    farside_entry(SB)
+	B    recordSetScissorWithCount<>(SB)
 	PCALIGN $16
 	MOVD $238, R9
-	B    farside_entry(SB)
+	B    recordBindIndexBuffer2<>(SB)
 	PCALIGN $16
 	MOVD $239, R9
 	B    farside_entry(SB)
@@ -795,13 +795,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $263, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $264, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $265, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $266, R9
 	B    farside_entry(SB)
@@ -825,7 +825,7 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $273, R9
-	B    recordEndRendering<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $274, R9
 	B    farside_entry(SB)
@@ -846,18 +846,78 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $280, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $281, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $282, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $283, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $284, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $285, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $286, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $287, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $288, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $289, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $290, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $291, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $292, R9
+	B    recordEndRendering<>(SB)
+	PCALIGN $16
+	MOVD $293, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $294, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $295, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $296, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $297, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $298, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $299, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $300, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $301, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $302, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $303, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $304, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

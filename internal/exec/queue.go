@@ -93,6 +93,7 @@ const (
 	stepWait stepKind = iota
 	stepExecute
 	stepSignal
+	stepPresent
 )
 
 type step struct {
@@ -101,6 +102,7 @@ type step struct {
 	payload *syncobj.Payload
 	value   uint64
 	buffer  CommandBuffer
+	present Presentation
 }
 
 // Submission is the batches of one vkQueueSubmit, flattened to steps in their order.
@@ -110,8 +112,9 @@ type Submission struct {
 	number uint64
 	known  order.Known // by the host, when it submitted this; for Device.Order
 	// Note is whoever submits' own; see Queue.Submitted.
-	Note  any
-	begun bool
+	Note     any
+	begun    bool
+	presents bool
 }
 
 // Wait adds a semaphore wait; value is the counter's for a timeline semaphore. The payload's reference goes to
@@ -135,6 +138,19 @@ func (s *Submission) Signal(p *syncobj.Payload, value uint64) {
 	s.steps = append(s.steps, step{kind: stepSignal, payload: p, value: value})
 }
 
+// Presentation is an image on its way to the presentation engine.
+type Presentation interface {
+	// Ready is called when the queue has come to the presentation, and Drop instead of it when it never will.
+	Ready(q *Queue)
+	Drop()
+}
+
+// Present adds a presentation. What has one is no submission to Device.Fault.
+func (s *Submission) Present(p Presentation) {
+	s.presents = true
+	s.steps = append(s.steps, step{kind: stepPresent, present: p})
+}
+
 // Cancel drops a submission that is not submitted: its references go, nothing else happens.
 func (s *Submission) Cancel() {
 	for s.next = range s.steps {
@@ -153,6 +169,8 @@ func (s *Submission) skip(st *step) {
 		st.payload.Release()
 	case stepWait:
 		st.payload.Release()
+	case stepPresent:
+		st.present.Drop()
 	}
 }
 
@@ -317,7 +335,7 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 		s.begun = true
 		o.Begin(q.Line, s.known)
 	}
-	if q.device.Fault != nil && s.next == 0 && !q.device.stopped() {
+	if q.device.Fault != nil && s.next == 0 && !s.presents && !q.device.stopped() {
 		if !block {
 			return false // it may take its time
 		}
@@ -375,20 +393,27 @@ func (q *Queue) advance(s *Submission, block bool) bool {
 				st.buffer.Completed(true)
 			}
 		case stepSignal:
-			if o := q.device.Order; o != nil {
-				o.Signal(q.Line, OrderKey(st.payload), OrderValue(st.payload, st.value))
-			}
-			if began != 0 {
-				q.journal(journal.Signal, s, st, began)
-			}
-			err := st.payload.SignalPending(st.value)
-			if err != nil {
-				q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "signal of a semaphore: %w", err))
-			}
-			st.payload.Release()
+			q.signal(s, st, began)
+		case stepPresent:
+			st.present.Ready(q)
 		}
 	}
 	return true
+}
+
+// signal does a step that signals; it began at a time of the journal.
+func (q *Queue) signal(s *Submission, st *step, began int64) {
+	if o := q.device.Order; o != nil {
+		o.Signal(q.Line, OrderKey(st.payload), OrderValue(st.payload, st.value))
+	}
+	if began != 0 {
+		q.journal(journal.Signal, s, st, began)
+	}
+	err := st.payload.SignalPending(st.value)
+	if err != nil {
+		q.device.Lost(nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "signal of a semaphore: %w", err))
+	}
+	st.payload.Release()
 }
 
 // OrderKey is how Device.Order knows a payload.

@@ -86,7 +86,7 @@ func TestMistakes(t *testing.T) {
 		{"vkAllocateMemory[name=[]=VK_ERROR_UNKNOWN", "is no pattern"},
 		{"vkAllocateMemory[heap=0=VK_ERROR_UNKNOWN", "a [ without its ]"},
 		{"vkCmdDispatch=delay:1ms", "it is recorded"},
-		{"vkCreateSwapchainKHR=VK_ERROR_UNKNOWN", "the driver does not have it"},
+		{"vkCreateSharedSwapchainsKHR=VK_ERROR_UNKNOWN", "the driver does not have it"},
 		{"queu=lost", "the nearest is queue"},
 		{"queue=sever", "the nearest is"},
 		{"rdma.write=IBV_WC_RETRY_EXC_ER", "the nearest is IBV_WC_RETRY_EXC_ERR"},

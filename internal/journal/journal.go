@@ -36,7 +36,9 @@ const (
 	Signal   Kind = "signal"   // Object (a VkQueue), Payload, Value; Operation (OfFence)
 	// Transfer is Operation (a verbs opcode), Address, Size, Duration, Text (the error, if it failed); Object (an ibv_qp)
 	// and Value, if a queue pair of verbs did it.
-	Transfer   Kind = "transfer"
+	Transfer Kind = "transfer"
+	// Present is Object (a VkSwapchainKHR), Parent (its VkImage), Number (of the frame), Value (the present ID).
+	Present    Kind = "present"
 	Packet     Kind = "packet"     // Operation (what went wrong), Object (an ibv_qp), Number (of the packet)
 	Register   Kind = "register"   // Object (an ibv_mr), Address, Size, Text (rights): adapters may reach this memory
 	Deregister Kind = "deregister" // Object, Address, Size, Text: the end of that

@@ -190,6 +190,8 @@ func (t *traceFile) Write(e *journal.Event) {
 		t.slice(e, t.fabric(e), e.Operation, 0, nil)
 	case journal.Packet:
 		t.event(e, e.Time, instant, t.fabric(e), e.Operation, 0)
+	case journal.Present:
+		t.point(e, "presented", fmt.Sprintf("frame %d", e.Number), 0)
 	case journal.Finding:
 		t.point(e, "findings", e.ID, 0)
 	case journal.Fault:

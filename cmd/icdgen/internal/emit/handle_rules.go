@@ -15,7 +15,7 @@ type handleRule struct {
 const (
 	noGraphics       = "refused whole, whatever the arguments are, where no queue family has graphics"
 	graphicsPipeline = "refused whole where no queue family has graphics, and checked in graphics_pipeline.go elsewhere"
-	descriptor = "checked in descriptor_set.go, write by write: the layout says which members count"
+	descriptor       = "checked in descriptor_set.go, write by write: the layout says which members count"
 )
 
 var handleRules = map[string]handleRule{
@@ -34,7 +34,11 @@ var handleRules = map[string]handleRule{
 	"vkFreeCommandBuffers.pCommandBuffers": {vuid: "VUID-vkFreeCommandBuffers-pCommandBuffers-00048", optional: true},
 	"vkFreeDescriptorSets.pDescriptorSets": {vuid: "VUID-vkFreeDescriptorSets-pDescriptorSets-00310", optional: true},
 
-	"VkBindImageMemoryInfo.memory": {vuid: "VUID-VkBindImageMemoryInfo-pNext-01632"},
+	"VkBindImageMemoryInfo.memory": {
+		vuid: "VUID-VkBindImageMemoryInfo-pNext-01632",
+		when: "vk.Find[vk.BindImageMemorySwapchainInfoKHR](s.PNext) == nil",
+		set:  "s.PNext = nil",
+	},
 	"VkCommandBufferBeginInfo.pInheritanceInfo": {
 		skip: "checked in command_buffer.go: a render pass counts for command buffers that go on with one",
 	},
@@ -57,8 +61,9 @@ var handleRules = map[string]handleRule{
 		when: "s.TemplateType == vk.DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS",
 		set:  "s.TemplateType = vk.DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS",
 	},
-	"VkWriteDescriptorSet.dstSet":           {vuid: "VUID-VkWriteDescriptorSet-dstSet-00320"},
-	"VkWriteDescriptorSet.pBufferInfo":      {skip: descriptor},
-	"VkWriteDescriptorSet.pImageInfo":       {skip: descriptor},
-	"VkWriteDescriptorSet.pTexelBufferView": {skip: descriptor},
+	"VkPhysicalDeviceSurfaceInfo2KHR.surface": {vuid: "VUID-VkPhysicalDeviceSurfaceInfo2KHR-surface-07919"},
+	"VkWriteDescriptorSet.dstSet":             {vuid: "VUID-VkWriteDescriptorSet-dstSet-00320"},
+	"VkWriteDescriptorSet.pBufferInfo":        {skip: descriptor},
+	"VkWriteDescriptorSet.pImageInfo":         {skip: descriptor},
+	"VkWriteDescriptorSet.pTexelBufferView":   {skip: descriptor},
 }

@@ -223,6 +223,7 @@ type walk struct {
 	never   bool              // nothing can stand for a parameter
 	rows    []string          // the test's places
 	setup   []string          // the test's statements
+	late    []string          // those that come after all others
 }
 
 // entry prints a command's function and its row.
@@ -459,7 +460,7 @@ func (w *walk) refuse(l *look, object, unless string) {
 	case l.parent != "":
 		bad = fmt.Sprintf("%s == nil || %s.pool != %s", object, object, l.parent)
 	case l.handle.Parent == "VkInstance":
-		bad = fmt.Sprintf("%s == nil || %s.instance != %s", object, object, w.owner)
+		bad = fmt.Sprintf("%s == nil || %s.instance != %s", object, object, w.instance())
 	default:
 		bad = fmt.Sprintf("%s == nil || %s.owner() != %s", object, object, w.owner)
 	}
@@ -468,6 +469,15 @@ func (w *walk) refuse(l *look, object, unless string) {
 	}
 	w.p.f("if %s%s {\n%s\n}\n", unless, bad, w.leave(fmt.Sprintf("%s.refuse(%q, %s, uint64(%s), %s != nil, %s, %s)",
 		w.owner, w.command.Name, objectType(l.handle), l.expr, object, l.stale, foreign)))
+}
+
+// instance is the instance that the command belongs to, as a Go expression.
+func (w *walk) instance() string {
+	switch w.command.Params[0].Type {
+	case "VkInstance", "VkPhysicalDevice":
+		return w.owner
+	}
+	return w.owner + ".physical.instance"
 }
 
 // look prints a look-up whose object is not kept.
@@ -650,7 +660,8 @@ func (w *walk) member(t *registry.Struct, m *registry.Decl, s, v, where string) 
 		if err != nil || rule.skip != "" {
 			return err
 		}
-		if w.command.Params[0].Type == "VkInstance" || w.command.Params[0].Type == "VkPhysicalDevice" {
+		if first := w.command.Params[0].Type; typ.Parent != "VkInstance" &&
+			(first == "VkInstance" || first == "VkPhysicalDevice") {
 			return fmt.Errorf("%s.%s: there is no device to compare with; it needs a row in handle_rules.go", t.Name, m.Name)
 		}
 		if m.Pointer > 0 {
@@ -699,7 +710,7 @@ func (w *walk) member(t *registry.Struct, m *registry.Decl, s, v, where string) 
 // set makes a rule's condition true when the test tries the place that was printed last.
 func (w *walk) set(v string, rule handleRule) {
 	if rule.set != "" {
-		w.setup = append(w.setup, fmt.Sprintf("if f.at == %d {\n%s\n}", len(w.rows)-1,
+		w.late = append(w.late, fmt.Sprintf("if f.at == %d {\n%s\n}", len(w.rows)-1,
 			strings.ReplaceAll(rule.set, "s.", v+".")))
 	}
 }
@@ -748,7 +759,7 @@ func (w *walk) plain(d *registry.Decl, goType string) string {
 // row prints the test's row of a command.
 func (w *walk) row(e *entryPoint, args []string) {
 	w.tests.f("{%q, []handlePlace{\n%s,\n}, func(f *handleArgs) vk.Result {\n", e.Name, strings.Join(w.rows, ",\n"))
-	for _, s := range w.setup {
+	for _, s := range slices.Concat(w.setup, w.late) {
 		w.tests.f("%s\n", s)
 	}
 	for i, a := range args {
