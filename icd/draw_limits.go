@@ -10,6 +10,7 @@ import (
 // extendDrawLimits makes the limits of what draws have, on a device with graphics.
 func extendDrawLimits(l *vk.PhysicalDeviceLimits) {
 	const sizes = 1.0 / 8 // granularity of points and lines
+	l.MaxClipDistances, l.MaxCullDistances, l.MaxCombinedClipAndCullDistances = 8, 8, 8
 	l.MaxVertexInputAttributes, l.MaxVertexInputBindings = exec.MaxVertexAttributes, exec.MaxVertexBindings
 	l.MaxVertexInputAttributeOffset, l.MaxVertexInputBindingStride = exec.MaxVertexOffset, exec.MaxVertexStride
 	l.MaxFragmentDualSrcAttachments = 1

@@ -56,15 +56,11 @@ func (m *graphicsMaker) readGraphicsStage(info *vk.PipelineShaderStageCreateInfo
 	if err := s.fits(m.layout, &graphicsFits); err != nil {
 		return false, err
 	}
-	compiled, ok := any(s.program).(draw.Shader)
-	if !ok {
-		return false, vk.Errorf(vk.ERROR_UNKNOWN, vk.NoVUID, "the compiler makes no shaders of %v", info.Stage)
-	}
 	g.shaders[number] = s
 	if number == vertexStage {
-		g.state.State.Vertex = compiled
+		g.state.State.Vertex = s.program
 	} else {
-		g.state.State.Fragment = compiled
+		g.state.State.Fragment = s.program
 	}
 	if m.flags&vk.PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR != 0 {
 		g.stages[number] = st

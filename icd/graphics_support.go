@@ -28,6 +28,7 @@ var graphicsExtensions = []extension{
 	{name: vk.KHR_SWAPCHAIN_MUTABLE_FORMAT_EXTENSION_NAME},
 	{name: vk.EXT_LOAD_STORE_OP_NONE_EXTENSION_NAME},
 	{name: vk.KHR_DRAW_INDIRECT_COUNT_EXTENSION_NAME},
+	{name: vk.KHR_SHADER_DRAW_PARAMETERS_EXTENSION_NAME},
 	{name: vk.KHR_INDEX_TYPE_UINT8_EXTENSION_NAME},
 	{name: vk.EXT_COLOR_WRITE_ENABLE_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_CLIP_CONTROL_EXTENSION_NAME},
@@ -64,6 +65,14 @@ var graphicsFeatures = map[string]bool{
 	"occlusionQueryPrecise":     true, // all are
 	"pipelineStatisticsQuery":   true,
 	"wideLines":                 true,
+
+	// Shaders.
+	"fragmentStoresAndAtomics":       true,
+	"sampleRateShading":              true,
+	"shaderClipDistance":             true,
+	"shaderCullDistance":             true,
+	"shaderDrawParameters":           true,
+	"vertexPipelineStoresAndAtomics": true,
 
 	// Dynamic state, and state of extensions.
 	"colorWriteEnable":             true,

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"farside/compute"
 	"farside/internal/descriptor"
 	"farside/internal/exec"
 	"farside/internal/vk"
@@ -35,6 +36,9 @@ var stageBits = [stages]vk.ShaderStageFlags{vk.ShaderStageFlags(vk.SHADER_STAGE_
 // stageModels are the stages' execution models.
 var stageModels = [stages]spirv.ExecutionModel{spirv.ExecutionModelGLCompute, spirv.ExecutionModelVertex,
 	spirv.ExecutionModelFragment}
+
+// compilerStages are the stages as the compiler names them.
+var compilerStages = [stages]compute.Stage{compute.StageCompute, compute.StageVertex, compute.StageFragment}
 
 // pushRange is a range of push constants, in bytes.
 type pushRange struct{ begin, end uint32 }

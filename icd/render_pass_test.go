@@ -8,7 +8,7 @@ import (
 )
 
 // graphicsTest is a queueTest whose family 0 has graphics.
-func newGraphicsTest(t testing.TB) *queueTest {
+func newPassTest(t testing.TB) *queueTest {
 	t.Setenv("FARSIDE_GRAPHICS", "1")
 	return newQueueTest(t)
 }
@@ -98,7 +98,7 @@ func (q *queueTest) executed(list vk.CommandBuffer) {
 // TestRenderPassObjects runs a pass with a resolve through the commands, with a framebuffer of views, and with one
 // without.
 func TestRenderPassObjects(t *testing.T) {
-	q := newGraphicsTest(t)
+	q := newPassTest(t)
 	from, _, _ := attachmentOf(q, colorImage(vk.SAMPLE_COUNT_4_BIT), vk.IMAGE_ASPECT_COLOR_BIT)
 	to, _, bytes := attachmentOf(q, colorImage(vk.SAMPLE_COUNT_1_BIT), vk.IMAGE_ASPECT_COLOR_BIT)
 	info := resolvePass()
@@ -156,7 +156,7 @@ func TestRenderPassObjects(t *testing.T) {
 
 // TestDynamicRenderingCommands renders depths and stencils, from a secondary command buffer, too.
 func TestDynamicRenderingCommands(t *testing.T) {
-	q := newGraphicsTest(t)
+	q := newPassTest(t)
 	info := colorImage(vk.SAMPLE_COUNT_1_BIT)
 	info.Format, info.Usage = vk.FORMAT_D32_SFLOAT_S8_UINT, vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
 	view, img, bytes := attachmentOf(q, info, vk.IMAGE_ASPECT_DEPTH_BIT|vk.IMAGE_ASPECT_STENCIL_BIT)
@@ -198,7 +198,7 @@ func TestDynamicRenderingCommands(t *testing.T) {
 
 // TestRenderPassMisuse: each wrong create info fails with its rule.
 func TestRenderPassMisuse(t *testing.T) {
-	q := newGraphicsTest(t)
+	q := newPassTest(t)
 	for rule, change := range map[vk.VUID]func(i *vk.RenderPassCreateInfo, a []vk.AttachmentDescription,
 		s *vk.SubpassDescription){
 		vk.VUID_VkRenderPassCreateInfo2_attachment_03051: func(_ *vk.RenderPassCreateInfo, _ []vk.AttachmentDescription,
@@ -255,7 +255,7 @@ func TestRenderPassMisuse(t *testing.T) {
 
 // TestRenderPass2 makes a pass with views, and one that resolves depths and stencils.
 func TestRenderPass2(t *testing.T) {
-	q := newGraphicsTest(t)
+	q := newPassTest(t)
 	attachments := []vk.AttachmentDescription2{
 		{Format: vk.FORMAT_D24_UNORM_S8_UINT, Samples: vk.SAMPLE_COUNT_8_BIT, LoadOp: vk.ATTACHMENT_LOAD_OP_CLEAR},
 		{Format: vk.FORMAT_D24_UNORM_S8_UINT, Samples: vk.SAMPLE_COUNT_1_BIT},

@@ -192,6 +192,7 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 			"the module has no entry point %q of the stage %v", st.entry, stageBits[st.number])
 	}
 	options := st.options
+	options.Stage = compilerStages[st.number]
 	options.Capabilities = d.environment().Capabilities
 	options.PlainGo = d.physical.settings.Kernels == config.KernelsGo
 	options.NoNative = d.physical.settings.Kernels == config.KernelsVector

@@ -94,6 +94,11 @@ var byFeature = []enabled{
 	{spirv.CapabilityStorageImageReadWithoutFormat, []string{"shaderStorageImageReadWithoutFormat"}},
 	{spirv.CapabilityStorageImageWriteWithoutFormat, []string{"shaderStorageImageWriteWithoutFormat"}},
 
+	{spirv.CapabilityClipDistance, []string{"shaderClipDistance"}},
+	{spirv.CapabilityCullDistance, []string{"shaderCullDistance"}},
+	{spirv.CapabilitySampleRateShading, []string{"sampleRateShading"}},
+	{spirv.CapabilityDrawParameters, []string{"shaderDrawParameters"}},
+	{spirv.CapabilityMultiView, []string{"multiview"}},
 	{spirv.CapabilityDemoteToHelperInvocation, []string{"shaderDemoteToHelperInvocation"}},
 	{spirv.CapabilityDotProduct, []string{"shaderIntegerDotProduct"}},
 	{spirv.CapabilityDotProductInputAll, []string{"shaderIntegerDotProduct"}},
@@ -127,6 +132,8 @@ var spirvExtensions = []struct {
 	{"SPV_KHR_16bit_storage", 1, vk.KHR_16BIT_STORAGE_EXTENSION_NAME},
 	{"SPV_KHR_storage_buffer_storage_class", 1, vk.KHR_STORAGE_BUFFER_STORAGE_CLASS_EXTENSION_NAME},
 	{"SPV_KHR_device_group", 1, vk.KHR_DEVICE_GROUP_EXTENSION_NAME},
+	{"SPV_KHR_multiview", 1, vk.KHR_MULTIVIEW_EXTENSION_NAME},
+	{"SPV_KHR_shader_draw_parameters", 1, vk.KHR_SHADER_DRAW_PARAMETERS_EXTENSION_NAME},
 	{"SPV_KHR_8bit_storage", 2, vk.KHR_8BIT_STORAGE_EXTENSION_NAME},
 	{"SPV_KHR_float_controls", 2, vk.KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME},
 	{"SPV_EXT_descriptor_indexing", 2, vk.EXT_DESCRIPTOR_INDEXING_EXTENSION_NAME},
@@ -181,6 +188,10 @@ func (p *physicalDevice) newEnvironment(feature, extension func(name string) boo
 		MaxWorkgroupSize:            p.limits.MaxComputeWorkGroupSize,
 		MaxWorkgroupInvocations:     p.limits.MaxComputeWorkGroupInvocations,
 		MaxWorkgroupMemory:          p.limits.MaxComputeSharedMemorySize,
+		MaxVertexInputs:             p.limits.MaxVertexInputAttributes,
+		MaxVertexOutputs:            p.limits.MaxVertexOutputComponents / 4,
+		MaxFragmentInputs:           p.limits.MaxFragmentInputComponents / 4,
+		MaxFragmentOutputs:          p.limits.MaxFragmentOutputAttachments,
 	}
 	for _, c := range always {
 		e.Capabilities[c] = true
