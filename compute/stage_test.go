@@ -156,8 +156,10 @@ void main() {
 				})
 			}
 		}
-		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInVertexIndex}, func(lane int) uint32 { return uint32(lane + 5) })
-		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInInstanceIndex}, func(lane int) uint32 { return uint32(lane / 2) })
+		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInVertexIndex},
+			func(lane int) uint32 { return uint32(lane + 5) })
+		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInInstanceIndex},
+			func(lane int) uint32 { return uint32(lane / 2) })
 		v := environment()
 		v.PushConstants = []byte{0, 0, 0, 0x40}
 		lanes := b.all()
@@ -218,7 +220,8 @@ void main() {
 		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFragCoord}, func(lane int) uint32 {
 			return bits32(float32(lane) + 0.5)
 		})
-		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFrontFacing}, func(lane int) uint32 { return uint32(lane & 1) })
+		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFrontFacing},
+			func(lane int) uint32 { return uint32(lane & 1) })
 		v := environment()
 		counts := make([]uint32, 128)
 		v.Bindings = vmtest.Buffers{Words: [][]uint32{counts}}

@@ -162,7 +162,7 @@ func TestConformance(t *testing.T) {
 				t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", manifestOf(driver))
 			}
 			for _, d := range table() {
-				if driver == "lavapipe" && d.farsideOnly || driver == "farside" && d.undrawn() {
+				if driver == "lavapipe" && d.farsideOnly {
 					continue
 				}
 				t.Run(d.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestStrict(t *testing.T) {
 	}
 	finding := regexp.MustCompile(`farside: \w+: (FARSIDE-[\w-]+): .*`)
 	for i, d := range table() {
-		if i%*strictEvery != 0 || d.undrawn() {
+		if i%*strictEvery != 0 {
 			continue
 		}
 		t.Run(d.name, func(t *testing.T) {
@@ -235,11 +235,6 @@ func TestStrict(t *testing.T) {
 		})
 	}
 }
-
-// drawing says whether Farside draws. Until FARSIDE_GRAPHICS is whole, what draws runs on lavapipe alone.
-const drawing = true
-
-func (d *definition) undrawn() bool { return d.graphics && !d.drawless && !drawing }
 
 func judgeLavapipe(t *testing.T, d *definition, o outcome) {
 	reason, listed := lavapipeBreaks[d.name]
@@ -268,7 +263,7 @@ func TestValidation(t *testing.T) {
 		t.Skipf("%s is missing (Debian package vulkan-validationlayers)", validationJSON)
 	}
 	for _, d := range table() {
-		if !d.valid || d.undrawn() {
+		if !d.valid {
 			continue
 		}
 		t.Run(d.name, func(t *testing.T) {

@@ -89,7 +89,8 @@ func (s *swapchainTest) acquire(c vk.SwapchainKHR, timeout uint64) (uint32, vk.R
 	return index, r
 }
 
-func (s *swapchainTest) present(c vk.SwapchainKHR, index uint32, chain unsafe.Pointer, waits ...vk.Semaphore) vk.Result {
+func (s *swapchainTest) present(c vk.SwapchainKHR, index uint32, chain unsafe.Pointer,
+	waits ...vk.Semaphore) vk.Result {
 	s.Helper()
 	result := vk.Result(99)
 	info := vk.PresentInfoKHR{SType: vk.STRUCTURE_TYPE_PRESENT_INFO_KHR, PNext: chain, SwapchainCount: 1,

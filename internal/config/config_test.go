@@ -42,6 +42,9 @@ var values = map[string]struct {
 		"go": {Kernels: KernelsGo}, "vector": {Kernels: KernelsVector}, "AVX2": {Kernels: KernelsVector},
 		"narrow": {Kernels: KernelsNarrow},
 	}, []string{"mmx", "best", "neon"}},
+	"FARSIDE_GRAPHICS": {map[string]Settings{
+		"on": {Graphics: true}, "1": {Graphics: true}, "OFF": {}, "0": {},
+	}, []string{"yes", "2"}},
 	"FARSIDE_HEAP_DEVICE": {map[string]Settings{
 		"4GiB": {HeapDevice: 4 << 30}, "1536 MiB": {HeapDevice: 1536 << 20}, "1048576": {HeapDevice: 1 << 20},
 		"128TiB": {HeapDevice: 1 << 47}, "4g": {HeapDevice: 4 << 30}, "1.5GiB": {HeapDevice: 3 << 29},

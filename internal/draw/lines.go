@@ -72,7 +72,8 @@ func (r *run) drawRectangle(a, b *corner, v *viewport) {
 	z := &r.raster
 	more := 0.0
 	if z.smooth {
-		z.prim.smooth = rectangle{l.x0, l.y0, l.dx, l.dy, math.Hypot(float64(b.fx-a.fx), float64(b.fy-a.fy)) / subpixels, half}
+		length := math.Hypot(float64(b.fx-a.fx), float64(b.fy-a.fy)) / subpixels
+		z.prim.smooth = rectangle{l.x0, l.y0, l.dx, l.dy, length, half}
 		more = smoothReach
 	}
 	hx, hy := snap(-l.dy*(half+more)), snap(l.dx*(half+more))

@@ -145,8 +145,8 @@ func (t *fragmentTests) stored(at []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
 }
 
-// limits are the depths that a primitive's fragments may have (chapter "Depth Clamping and Range Adjustment"). A viewport
-// may leave 0..1 only with depthRangeUnrestricted.
+// limits are the depths that a primitive's fragments may have (chapter "Depth Clamping and Range Adjustment"). A
+// viewport may leave 0..1 only with depthRangeUnrestricted.
 func (t *fragmentTests) limits(p *prim) (low, high float64) {
 	low, high = p.low, p.high
 	if !t.clamp {

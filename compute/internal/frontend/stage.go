@@ -228,7 +228,8 @@ func (c *compiler) quad(op spirv.Op, v ir.Value, arg uint32) ir.Value {
 	return c.subgroup(op, x, c.one(v).scalars, c.g.C32(arg), []bool{false})[0]
 }
 
-// derivative is that of a 32-bit float in a direction, quadRight or quadBelow. A coarse one is the same in a whole quad.
+// derivative is that of a 32-bit float in a direction, quadRight or quadBelow. A coarse one is the same in a whole
+// quad.
 func (c *compiler) derivative(v ir.Value, direction uint32, coarse bool) ir.Value {
 	c.stage.Modes.Derivatives = true
 	if coarse {

@@ -33,8 +33,8 @@ const (
 )
 
 // Plane is which number of the plane of an input is wanted, for InterpolateAtOffset and InterpolateAtSample. The plane
-// is that of the value itself for Linear, and of the value times 1/w for Perspective: what is linear in the window. That
-// of 1/w is the plane of the built-in FragCoord's component 3.
+// is that of the value itself for Linear, and of the value times 1/w for Perspective: what is linear in the window.
+// That of 1/w is the plane of the built-in FragCoord's component 3.
 type Plane uint8
 
 // The numbers of planes. With NoPlane an input is the value at its place.
