@@ -73,7 +73,8 @@ func hostile(t testing.TB, c *choices) *scene {
 	st.DepthBias = DepthBias{c.flag(), c.float(), c.float(), c.float(), vk.DepthBiasRepresentationEXT(c.n(3)), c.flag()}
 	st.LineWidth, st.LineMode = float32(c.n(17)), vk.LineRasterizationMode(c.n(4))
 	st.StippleLines, st.StippleFactor, st.StipplePattern = c.flag(), uint32(c.byte())+1, uint16(c.word())
-	st.SampleShading, st.MinSamples, st.SampleMask = c.flag(), float32(c.byte())/255, c.word()|c.word()
+	st.SampleShading, st.MinSamples, st.SampleMask = c.flag(), float32(c.byte())/255, c.word()
+	st.SampleMask |= c.word() // most samples are drawn to
 	st.AlphaToOne = c.flag()
 	st.DepthTest, st.DepthWrite, st.DepthCompare = c.flag(), c.flag(), vk.CompareOp(c.n(8))
 	st.AlphaToCoverage = c.n(4) == 0
