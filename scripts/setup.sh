@@ -68,6 +68,8 @@ if [ "$purpose" = test ]; then
 		any /usr/include/glslang/Public/resource_limits_c.h
 	need libvkfft-dev "Fourier transforms by shaders, a client that nobody wrote for this driver" any /usr/include/vkFFT.h
 	need ffmpeg "its filters for Vulkan, another such client" command -v ffmpeg
+	need nodejs "runs Dawn, WebGPU on Vulkan" command -v node
+	need npm "gets Dawn" command -v npm
 	need chromium "looks at the pages of reports" command -v chromium
 	need pkgconf "checks what make install writes for those who build against the library of peers in C" \
 		command -v pkg-config

@@ -15,7 +15,8 @@ import (
 // Limits of what draws have; icd reports them.
 const (
 	MaxViewports        = 16
-	MaxColors           = 8 // colour attachments
+	MaxColors           = 8  // colour attachments
+	MaxInterface        = 32 // locations between a vertex and a fragment shader
 	MaxVertexBindings   = 32
 	MaxVertexAttributes = 32
 	MaxVertexStride     = 1 << 14
