@@ -67,7 +67,8 @@ func TestDawn(t *testing.T) {
 	if err := json.Unmarshal(out, &scene); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if !strings.Contains(scene.Adapter, "Farside") || len(scene.Errors) != 0 || strings.Contains(messages.String(), "VUID") {
+	if !strings.Contains(scene.Adapter, "Farside") || len(scene.Errors) != 0 ||
+		strings.Contains(messages.String(), "VUID") {
 		t.Errorf("adapter %q, errors %q\n%s", scene.Adapter, scene.Errors, &messages)
 	}
 	if want := []int{768, 768, 1024, 1024}; !slices.Equal(scene.Counts, want) {
