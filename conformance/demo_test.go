@@ -37,7 +37,8 @@ func runDemo(t *testing.T, env []string, args ...string) (string, error) {
 // TestDemo runs what `make run` shows.
 func TestDemo(t *testing.T) {
 	out, err := runDemo(t, nil)
-	if err != nil || !strings.HasSuffix(out, "Every byte was right.\n") {
+	if err != nil || !strings.Contains(out, "wrote it to build/picture.png\n") ||
+		!strings.HasSuffix(out, "Every byte was right.\n") {
 		t.Fatal(err)
 	}
 }

@@ -33,6 +33,9 @@ func exporter() error {
 	if err := importer.Wait(); err != nil {
 		return fmt.Errorf("the importer: %w", err)
 	}
+	if err := sharePicture(); err != nil {
+		return err
+	}
 	fmt.Println("Every byte was right.")
 	return nil
 }

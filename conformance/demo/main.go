@@ -31,7 +31,7 @@ func main() {
 	}
 	act := map[string]func() error{
 		"exporter": exporter, "importer": importer, "adder": adder, "reader": reader,
-		"hosts": hosts, "near": near, "far": far,
+		"hosts": hosts, "near": near, "far": far, "painter": painter, "viewer": viewer,
 	}[role]
 	if act == nil {
 		fmt.Fprintf(os.Stderr, "usage: %s [hosts]\n", os.Args[0])

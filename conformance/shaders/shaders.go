@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-//go:embed */*.comp */*.spvasm
+//go:embed */*.comp */*.vert */*.frag */*.spvasm
 var files embed.FS
 
 // CacheEnv names the environment variable with the directory in which compiled shaders are kept, so that the
