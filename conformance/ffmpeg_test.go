@@ -163,4 +163,26 @@ func TestFFmpeg(t *testing.T) {
 			}
 		})
 	}
+	// libplacebo has fragment shaders where there are graphics, and goes from Y'CbCr to colours and back.
+	t.Run("libplacebo", func(t *testing.T) {
+		t.Setenv("FARSIDE_GRAPHICS", "on")
+		const size = 2 * ffmpegWidth * 2 * ffmpegHeight * 3 / 2 * ffmpegFrames
+		want := ffmpeg(t, "[0]format=yuv420p,scale=iw*2:ih*2:flags=bilinear;[1]nullsink")
+		got := ffmpeg(t, "[0]format=yuv420p,"+upload+
+			",libplacebo=w=iw*2:h=ih*2:upscaler=bilinear,hwdownload,format=yuv420p;[1]nullsink")
+		if len(got) != size || len(want) != size {
+			t.Fatalf("%d and %d bytes, want %d", len(got), len(want), size)
+		}
+		sum, far := 0.0, 0
+		for i := range got {
+			d := math.Abs(float64(got[i]) - float64(want[i]))
+			sum += d
+			if d > 24 {
+				far++
+			}
+		}
+		if mean := sum / size; mean > 1.5 || far > size/100 {
+			t.Errorf("the pictures differ by %.2f in the mean, %d of %d texels are far off", mean, far, size)
+		}
+	})
 }
