@@ -168,6 +168,20 @@ func TestForkEarly(t *testing.T) {
 	}
 }
 
+// TestTrace: FARSIDE_LOG=trace prints the calls of an unmodified program.
+func TestTrace(t *testing.T) {
+	needsTool(t, "vulkaninfo", "vulkan-tools")
+	cmd := exec.CommandContext(t.Context(), "vulkaninfo", "--summary")
+	cmd.Env = append(vulkan.DriverEnv(farsideManifest()), "FARSIDE_LOG=trace")
+	out, err := cmd.CombinedOutput()
+	for _, line := range []string{"msg=vkCreateInstance result=VK_SUCCESS",
+		"msg=vkEnumeratePhysicalDevices result=VK_SUCCESS", "msg=vkGetPhysicalDeviceProperties2", "msg=vkDestroyInstance"} {
+		if err != nil || !strings.Contains(string(out), "level=TRACE "+line) {
+			t.Errorf("%v, no line %q:\n%.4000s", err, line, out)
+		}
+	}
+}
+
 // TestTwins forks twice before the loader is there. The two processes have chosen other seeds.
 func TestTwins(t *testing.T) {
 	s := compileSurroundings(t, "twins")

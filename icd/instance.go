@@ -27,6 +27,7 @@ func createInstance(info *vk.InstanceCreateInfo, allocator *vk.AllocationCallbac
 	if err == nil && settings.FaultsRecord != "" {
 		err = startRecord(settings.FaultsRecord)
 	}
+	setTracer()
 	run := func() vk.Result { return newInstance(info, settings, err, out) }
 	if observers.Load() != nil {
 		return observe("vkCreateInstance", []any{info, allocator, out}, run)
