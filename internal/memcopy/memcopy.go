@@ -23,7 +23,9 @@ const (
 	smallBytes = 16 << 10
 	// pieceBytes is a size that Go's copy doesn't write past the caches.
 	pieceBytes = 512 << 10
-	// usualCache stands for a last cache whose size the processor doesn't tell.
+	// usualFirst and usualCache stand for a first and a last cache whose sizes the processor doesn't tell, as in some
+	// virtual machines.
+	usualFirst = 32 << 10
 	usualCache = 32 << 20
 )
 
@@ -35,6 +37,9 @@ type limits struct {
 
 var limit = sync.OnceValue(func() limits {
 	first, last := caches()
+	if first <= 0 {
+		first = usualFirst
+	}
 	if last <= 0 {
 		last = usualCache
 	}
