@@ -4,8 +4,9 @@
  * A call in a handler that has interrupted a thread in the library fails; one in a handler that has interrupted a
  * thread elsewhere works. Both must have happened. No call of the threads fails. Two things that can hang are left out
  * (docs/surroundings.md): handlers don't call the peers' library on a thread that is in the driver, and each thread
- * makes its first calls before, since these take memory from malloc, which a handler may have interrupted. At the end, SIGTERM interrupts a
- * thread. Its handler calls exit(3), and the library is called from atexit(3)'s handler. Ends with 0. */
+ * makes its first calls before, since these take memory from malloc, which a handler may have interrupted.
+ * At the end, SIGTERM interrupts a thread. Its handler calls exit(3), and the library is called from atexit(3)'s
+ * handler. Ends with 0. */
 #include "cycle.h"
 #include <errno.h>
 #include <pthread.h>
