@@ -15,7 +15,6 @@ type (
 	Numeric       = ir.Numeric
 	Interpolation = ir.Interpolation
 	Place         = ir.Place
-	Plane         = ir.Plane
 )
 
 // The kinds of numbers at an interface, the ways of interpolation, and where inputs are evaluated.

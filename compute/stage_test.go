@@ -71,7 +71,7 @@ func newBatchOf(t *testing.T, p *Program) *batchOf { return &batchOf{p.NewBatch(
 func find(list []Variable, want Variable) int {
 	for i, v := range list {
 		if v.IsBuiltIn == want.IsBuiltIn && v.BuiltIn == want.BuiltIn && v.Location == want.Location &&
-			v.Component == want.Component && v.Half == want.Half && v.Index == want.Index && v.Plane == want.Plane &&
+			v.Component == want.Component && v.Half == want.Half && v.Index == want.Index &&
 			v.Place == want.Place {
 			return i
 		}

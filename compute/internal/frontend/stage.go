@@ -100,7 +100,7 @@ func (c *compiler) word(v ir.Variable) ir.Value {
 		c.stage.Inputs = append(c.stage.Inputs, v)
 	}
 	if v.Place == ir.AtSample || v.IsBuiltIn && (v.BuiltIn == spirv.BuiltInSampleId ||
-		v.BuiltIn == spirv.BuiltInSamplePosition && v.Plane == ir.NoPlane) {
+		v.BuiltIn == spirv.BuiltInSamplePosition) {
 		c.stage.Modes.PerSample = true
 	}
 	return c.g.Add(ir.Node{Op: ops.Builtin, Imm: uint64(ir.InputKind + n)})

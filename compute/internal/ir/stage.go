@@ -32,19 +32,6 @@ const (
 	AtSample
 )
 
-// Plane is which number of the plane of an input is wanted, for InterpolateAtOffset and InterpolateAtSample. The plane
-// is that of the value itself for Linear, and of the value times 1/w for Perspective: what is linear in the window.
-// That of 1/w is the plane of the built-in FragCoord's component 3.
-type Plane uint8
-
-// The numbers of planes. With NoPlane an input is the value at its place.
-const (
-	NoPlane Plane = iota
-	PlaneCenter
-	PlaneX // how much it grows from a pixel to the next along x
-	PlaneY
-)
-
 // Variable is 32 bits of a stage's interface: a component of a location, or of a built-in. A 64-bit component is two
 // of them, the low half first.
 type Variable struct {
@@ -58,7 +45,6 @@ type Variable struct {
 	Half          uint8 // of a 64-bit component: 0 low, 1 high
 	Interpolation Interpolation
 	Place         Place
-	Plane         Plane
 }
 
 // StageModes is what a shader says of its stage beside its interface.
