@@ -66,9 +66,9 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s has errors %v and findings %v", p.Program, p.Errors, p.Findings)
 		}
 	}
-	// Exporter, importer, a peer in C and three in Go, and a reader; the demo says what they do.
-	if len(processes) != 7 || exits != 1 {
-		t.Errorf("%d processes, of which %d end by exit(3); want 7 and 1", len(processes), exits)
+	// Exporter, importer, a peer in C and three in Go, a reader, painter and viewer; the demo says what they do.
+	if len(processes) != 9 || exits != 1 {
+		t.Errorf("%d processes, of which %d end by exit(3); want 9 and 1", len(processes), exits)
 	}
 	for _, kind := range []string{"heap", "create", "destroy", "allocate", "free", "export", "import", "execute", "wait",
 		"signal", "transfer"} {
@@ -76,9 +76,10 @@ func TestReport(t *testing.T) {
 			t.Errorf("no event of kind %q", kind)
 		}
 	}
-	// Memory and a semaphore as descriptors, memory as descriptor to the importer before, and two remote addresses.
-	if events["export"] != 5 || events["import"] != 3 {
-		t.Errorf("%d exports and %d imports, want 5 and 3", events["export"], events["import"])
+	// Memory and a semaphore as descriptors, memory as descriptor to the importer before, an image's to the viewer, and
+	// two remote addresses.
+	if events["export"] != 6 || events["import"] != 4 {
+		t.Errorf("%d exports and %d imports, want 6 and 4", events["export"], events["import"])
 	}
 	if events["allocate"] != events["free"] {
 		t.Errorf("%d allocations and %d frees", events["allocate"], events["free"])
