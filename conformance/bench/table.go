@@ -166,8 +166,8 @@ another host over loopback, with as many connections of crypto/tls and nothing a
 compared between the drivers. Rows of verbs are of programs on the stand-in for libibverbs, and say nothing about an
 adapter.
 
-Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`. [benchmark-notes.md](benchmark-notes.md) says what bounds
-rows that miss.
+Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
+[benchmark-notes.md](benchmark-notes.md) says what bounds rows that miss.
 
 Machine: %s, %d logical processors, Linux %s, %s.
 Compared: %s.

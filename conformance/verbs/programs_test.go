@@ -143,8 +143,8 @@ func TestPerftest(t *testing.T) {
 }
 
 // TestDataOfPerftest looks at what perftest's programs move, which they don't themselves: their memory is a file here.
-// Both fill it with the same random bytes, in two parts that differ; the client's first part and the server's second one
-// are what work reads and writes.
+// Both fill it with the same random bytes, in two parts that differ; the client's first part and the server's second
+// one are what work reads and writes.
 func TestDataOfPerftest(t *testing.T) {
 	need(t, "perftest", "ib_write_bw")
 	if out, _ := exec.Command("ib_write_bw", "--help").CombinedOutput(); !strings.Contains(string(out), "--mmap=") {

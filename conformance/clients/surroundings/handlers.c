@@ -3,8 +3,8 @@
  * handlers SHADER PEERS SECONDS (a minute more, until each kind of call has been refused)
  * A call in a handler that has interrupted a thread in the driver or in the peers' library fails, whichever of the two
  * it calls; one in a handler that has interrupted a thread elsewhere works. Both must have happened. No call of the
- * threads fails. Each thread makes its first calls before, since these take memory from malloc, which a handler may have
- * interrupted (docs/surroundings.md).
+ * threads fails. Each thread makes its first calls before, since these take memory from malloc, which a handler may
+ * have interrupted (docs/surroundings.md).
  * At the end, SIGTERM interrupts a thread. Its handler calls exit(3), and the library is called from atexit(3)'s
  * handler. Ends with 0. */
 #include "cycle.h"

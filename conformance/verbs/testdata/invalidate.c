@@ -1,5 +1,5 @@
-// Two programs, of which the second one writes by a key of the first one's, and ends it by a send with invalidate, which
-// meets no receive at first:
+// Two programs, of which the second one writes by a key of the first one's, and ends it by a send with invalidate,
+// which meets no receive at first:
 // invalidate owner|peer
 #include "meet.h"
 
