@@ -58,9 +58,13 @@ func (c *compiler) size(in *Inst) uint64 {
 	return n
 }
 
-// follows goes to no unless the offsets of a pair's second chunk follow those of the first.
+// differs says whether the chunks of a pair may have different offsets, each chunk the same in all lanes.
+func (in *Inst) differs() bool { return in.Pattern == Same && in.A.Step > 0 }
+
+// follows goes to no unless the offsets of a pair's second chunk follow those of the first, or are the same if those of
+// a chunk are.
 func (c *compiler) follows(in *Inst, offsets operand, no label) {
-	if !c.wide || in.Pattern != Consecutive {
+	if !c.wide || in.Pattern != Consecutive && !in.differs() {
 		return
 	}
 	if offsets.memory {
@@ -74,8 +78,12 @@ func (c *compiler) follows(in *Inst, offsets operand, no label) {
 		c.bytes(2)
 		c.low(rcx, spare[2])
 	}
-	c.sub(rcx, rax)
-	c.arithmetic(compares, rcx, 8*in.stride())
+	if in.Pattern == Same {
+		c.cmp(rcx, rax)
+	} else {
+		c.sub(rcx, rax)
+		c.arithmetic(compares, rcx, 8*in.stride())
+	}
 	c.jumpIf(notEqual, no)
 }
 
@@ -95,10 +103,6 @@ func (c *compiler) loadPair(in *Inst) {
 	}
 	offsets := c.reads(0)
 	dst := c.result()
-	if in.Pattern == Same && in.A.Step > 0 {
-		c.loadHalves(in, dst, offsets)
-		return
-	}
 	c.loadPairAlone(in, dst, offsets)
 }
 
@@ -133,7 +137,7 @@ func (c *compiler) loadPairAlone(in *Inst, dst vector, offsets operand) {
 	c.place(back)
 	c.behind(slow, back, func() {
 		switch {
-		case in.Pattern == Same:
+		case in.Pattern == Same && !in.differs():
 			c.loadShared(in, dst, offsets)
 		case in.Pattern == Any && in.unit() == 4:
 			c.gatherLanes(in, dst, offsets)
