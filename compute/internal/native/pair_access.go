@@ -90,6 +90,9 @@ func (c *compiler) follows(in *Inst, offsets operand, no label) {
 // loadPair writes a load.
 func (c *compiler) loadPair(in *Inst) {
 	switch {
+	case in.strided():
+		c.loadStrided(in)
+		return
 	case in.way > 0 && in.words() == 1:
 		c.one(vmovups, c.result(), memory(c.onWay(in)))
 		return
