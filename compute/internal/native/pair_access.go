@@ -143,11 +143,25 @@ func (c *compiler) loadPairAlone(in *Inst, dst vector, offsets operand) {
 		case in.Pattern == Same && !in.differs():
 			c.loadShared(in, dst, offsets)
 		case in.Pattern == Any && in.unit() == 4:
-			c.gatherLanes(in, dst, offsets)
+			c.loadAnyPair(in, dst, offsets)
 		default:
 			c.loadHalves(in, dst, offsets)
 		}
 	})
+}
+
+// loadAnyPair loads lanes that are not all next to each other: those of each chunk may be. nextToEachOther has left in
+// K1 which lanes are not next to the first.
+func (c *compiler) loadAnyPair(in *Inst, dst vector, offsets operand) {
+	gather, done := c.label(), c.label()
+	c.bitsInto(rcx, 1)
+	c.arithmetic(ands, rcx, 0xff)
+	c.jumpIf(notEqual, gather)
+	c.loadHalves(in, dst, offsets)
+	c.jump(done)
+	c.place(gather)
+	c.gatherLanes(in, dst, offsets)
+	c.place(done)
 }
 
 // loadPieces loads the chunks of a pair, whose lanes lie some words apart, to halfPlaces.
@@ -227,7 +241,33 @@ func (c *compiler) storePair(in *Inst) {
 		c.storePieces(in, to, value)
 	}
 	c.place(back)
-	c.behind(slow, back, func() { c.scatterPair(in, offsets, value) })
+	c.behind(slow, back, func() {
+		if in.Pattern == Any && in.unit() == 4 {
+			c.storeAnyPair(in, offsets, value)
+		} else {
+			c.scatterPair(in, offsets, value)
+		}
+	})
+}
+
+// storeAnyPair stores lanes that are not all next to each other, as loadAnyPair loads them.
+func (c *compiler) storeAnyPair(in *Inst, offsets operand, value vector) {
+	scatter, done := c.label(), c.label()
+	c.bitsInto(rcx, 1)
+	c.arithmetic(ands, rcx, 0xff)
+	c.jumpIf(notEqual, scatter)
+	c.inHalves(func(half uint8) {
+		c.move(halfPlaces[0], c.halfOf(offsets, half, halfPlaces[0]))
+		o, v := reg(halfPlaces[0]), c.halfOf(reg(value), half, halfPlaces[1]).vector
+		slow, back := c.label(), c.label()
+		c.storeActive(at(c.address(in, o, slow), int32(in.Immediate)), v)
+		c.place(back)
+		c.behind(slow, back, func() { c.scatter(in, o, v) })
+	})
+	c.jump(done)
+	c.place(scatter)
+	c.scatterPair(in, offsets, value)
+	c.place(done)
 }
 
 // storeAligned writes a pair, past the caches if it is to be and its place allows that.
