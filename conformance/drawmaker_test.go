@@ -67,8 +67,8 @@ func makeDraw(seed uint64) (vertex, fragment string) {
 	return vertex, m.b.String()
 }
 
-// fragmentPhase is a part of main behind which some invocations leave the pixel. None asks for derivatives: lavapipe 22.3
-// gives two pixels of a column different ones by dFdyFine.
+// fragmentPhase is a part of main behind which some invocations leave the pixel. None asks for derivatives: lavapipe
+// 22.3 gives two pixels of a column different ones by dFdyFine.
 func (m *shaderMaker) fragmentPhase() {
 	m.budget = 14
 	m.statements(0)
