@@ -25,6 +25,8 @@ var lavapipeBreaks = map[string]string{
 	"memory.requirements.dedicated_smaller":                              "allocates less than the resource needs",
 	"api.copy_and_blit.core.blit_image.depth_stencil.d24_unorm_s8_uint":  "blits both aspects when only one is asked for",
 	"api.copy_and_blit.core.blit_image.depth_stencil.d32_sfloat_s8_uint": "blits both aspects when only one is asked for",
+	"api.external.memory.opaque_fd.image.drawn.color_formats":            "loses an alpha of two signed bits",
+	"api.external.memory.opaque_fd.image.drawn.linear":                   "loses an alpha of two signed bits",
 	"multiview.masks": "draws into the first view alone",
 	"fragment_operations.helpers_store_nothing":                           "crashes on gl_HelperInvocation",
 	"draw.dynamic_rendering.interpolation":                                "gives NaN where noperspective is clipped",

@@ -283,7 +283,7 @@ func (s *sharedImage) at(level, layer uint32) {
 	if s.views[key] == 0 {
 		s.views[key] = s.viewOf(level, 1, layer, 1, s.image.aspects, s.usage&^vk.IMAGE_USAGE_SAMPLED_BIT)
 	}
-	t := &attachment{format: s.format, aspects: s.image.aspects, layers: 1, view: s.views[key]}
+	t := &attachment{image: s.image.image, format: s.format, aspects: s.image.aspects, layers: 1, view: s.views[key]}
 	if s.colors, s.depth = nil, nil; t.aspects == vk.IMAGE_ASPECT_COLOR_BIT {
 		s.colors = []*attachment{t}
 	} else {
