@@ -142,8 +142,8 @@ const (
 var turnSpec = sharedSpec{handle: opaqueFd, format: vk.FORMAT_R32_SFLOAT, samples: 1, levels: 1, layers: 1,
 	owner: vk.QUEUE_FAMILY_EXTERNAL}
 
-// imagesInTurn has this process and others draw into two images in turn, all under one timeline semaphore: at each value
-// of it, one of them samples an image, and draws what it has found, and one more, to the other.
+// imagesInTurn has this process and others draw into two images in turn, all under one timeline semaphore: at each
+// value of it, one of them samples an image, and draws what it has found, and one more, to the other.
 func imagesInTurn(c *Case) {
 	t, r := c.dev.CreateSemaphore(vulkan.SemaphoreTypeInfo(&c.a, 0, vulkan.ExportSemaphoreInfo(&c.a,
 		vk.ExternalSemaphoreHandleTypeFlags(vk.EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT), nil)))
@@ -211,7 +211,8 @@ func (s *sharedImage) copied() (out []float32) {
 
 // passOn is a look that draws what an image holds, and some more.
 func (s *sharedImage) passOn(more int) (*look, func()) {
-	view := s.viewOf(0, 1, 0, 1, vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT), vk.ImageUsageFlags(vk.IMAGE_USAGE_SAMPLED_BIT))
+	view := s.viewOf(0, 1, 0, 1, vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT),
+		vk.ImageUsageFlags(vk.IMAGE_USAGE_SAMPLED_BIT))
 	return &look{vertex: wholeTarget, push: []int32{int32(more)},
 		buffers: []any{described{vulkan.Descriptor{Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE,
 			Image: vk.DescriptorImageInfo{ImageView: view, ImageLayout: vk.IMAGE_LAYOUT_GENERAL}}}},
