@@ -187,8 +187,8 @@ func (ch *chain) move(cb vk.CommandBuffer, image vk.Image, from, to vk.ImageLayo
 	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_MEMORY_READ_BIT | vk.ACCESS_MEMORY_WRITE_BIT)
 	b.OldLayout, b.NewLayout, b.Image = from, to, image
 	b.SrcQueueFamilyIndex, b.DstQueueFamilyIndex = vk.QUEUE_FAMILY_IGNORED, vk.QUEUE_FAMILY_IGNORED
-	b.SubresourceRange = vk.ImageSubresourceRange{AspectMask: vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT), LevelCount: 1,
-		LayerCount: 1}
+	b.SubresourceRange = vk.ImageSubresourceRange{AspectMask: vk.ImageAspectFlags(vk.IMAGE_ASPECT_COLOR_BIT),
+		LevelCount: 1, LayerCount: 1}
 	all := uintptr(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT)
 	ch.c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), all, all, 0, 0, 0, 0, 0, 1, ptr(b))
 }
@@ -225,7 +225,8 @@ func surfaceCase(c *Case) {
 		c.Errorf("no layers")
 	case one.SupportedUsageFlags&vk.ImageUsageFlags(vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT) == 0:
 		c.Errorf("images are no colour attachments: %v", one.SupportedUsageFlags)
-	case vk.SurfaceTransformFlagsKHR(one.CurrentTransform)&one.SupportedTransforms == 0 || one.SupportedCompositeAlpha == 0:
+	case vk.SurfaceTransformFlagsKHR(one.CurrentTransform)&one.SupportedTransforms == 0,
+		one.SupportedCompositeAlpha == 0:
 		c.Errorf("transform %v of %v, alphas %v", one.CurrentTransform, one.SupportedTransforms, one.SupportedCompositeAlpha)
 	case one.MinImageExtent.Width > one.MaxImageExtent.Width || one.MaxImageExtent.Width < 1:
 		c.Errorf("extents from %v to %v", one.MinImageExtent, one.MaxImageExtent)
