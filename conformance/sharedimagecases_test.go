@@ -31,94 +31,106 @@ func init() {
 		extensions: slices.Concat(dmaBufExtensions, []string{foreignExtension})}
 }
 
-// sharedImageCases draw into images that are exported, and sample them in another process; and the other way round.
-func sharedImageCases() []definition {
-	var all []definition
-	for _, h := range []struct {
-		group, role string
-		handle      vk.ExternalMemoryHandleTypeFlags
-		extensions  []string
-	}{{"opaque_fd", "image_viewer", opaqueFd, []string{fdExtension}},
-		{"dma_buf", "dma_image_viewer", dmaBuf, dmaBufExtensions}} {
-		row := func(name string, specs func(c *Case, plain sharedSpec) []sharedSpec) {
-			role, extensions := h.role, h.extensions
-			if name == "foreign" {
-				role, extensions = "foreign_"+role, slices.Concat(extensions, []string{foreignExtension})
-			}
-			d := drawCase("api.external.memory."+h.group+".image.drawn."+name, func(c *Case) {
-				plain := sharedSpec{handle: h.handle, format: rgba8, samples: 1, levels: 1, layers: 1,
-					owner: vk.QUEUE_FAMILY_EXTERNAL}
-				c.shareImages(role, specs(c, plain))
-			}, "SampleRateShading")
-			d.extensions = extensions
-			d.valid = h.handle != dmaBuf // which is slow, and differs in nothing else
-			all = append(all, d)
-		}
-		each := func(formats []vk.Format, p sharedSpec) (list []sharedSpec) {
-			for i, f := range formats {
-				// The machine with dma-buf may be an emulated one, which is slow.
-				if h.handle == dmaBuf && (len(formats) > 20 && i%24 != 0 || len(formats) < 20 && i%4 != 0) {
-					continue
-				}
-				p.format = f
-				list = append(list, p)
-			}
-			return list
-		}
-		row("color_formats", func(c *Case, p sharedSpec) []sharedSpec { return each(c.attachmentFormats(false), p) })
-		row("depth_formats", func(c *Case, p sharedSpec) []sharedSpec { return each(c.attachmentFormats(true), p) })
-		row("linear", func(c *Case, p sharedSpec) []sharedSpec {
+// A sharedWay is a type of handles by which images are shared.
+type sharedWay struct {
+	group, role string
+	handle      vk.ExternalMemoryHandleTypeFlags
+	extensions  []string
+}
+
+// row is a case that shares all images that specs makes of a plain one.
+func (w sharedWay) row(name string, specs func(c *Case, plain sharedSpec) []sharedSpec) definition {
+	if name == "foreign" {
+		w.role, w.extensions = "foreign_"+w.role, slices.Concat(w.extensions, []string{foreignExtension})
+	}
+	d := drawCase("api.external.memory."+w.group+".image.drawn."+name, func(c *Case) {
+		plain := sharedSpec{handle: w.handle, format: rgba8, samples: 1, levels: 1, layers: 1,
+			owner: vk.QUEUE_FAMILY_EXTERNAL}
+		c.shareImages(w.role, specs(c, plain))
+	}, "SampleRateShading")
+	d.extensions = w.extensions
+	d.valid = w.handle != dmaBuf // which is slow, and differs in nothing else
+	return d
+}
+
+// each is a spec for each of some formats; of dma-bufs for few of them: the machine that has them may be an emulated
+// one.
+func (w sharedWay) each(formats []vk.Format, p sharedSpec) (list []sharedSpec) {
+	every := 1
+	if w.handle == dmaBuf {
+		every = 3 + len(formats)/2
+	}
+	for i := 0; i < len(formats); i += every {
+		p.format = formats[i]
+		list = append(list, p)
+	}
+	return list
+}
+
+// few are so many sizes or sample counts; of dma-bufs the first.
+func few[T any](w sharedWay, values ...T) []T {
+	if w.handle == dmaBuf {
+		return values[:1]
+	}
+	return values
+}
+
+func (w sharedWay) cases() []definition {
+	some := []vk.Format{rgba8, vk.FORMAT_R16G16_SINT, vk.FORMAT_R32_UINT, vk.FORMAT_D16_UNORM,
+		vk.FORMAT_D32_SFLOAT_S8_UINT}
+	all := []definition{
+		w.row("color_formats", func(c *Case, p sharedSpec) []sharedSpec { return w.each(c.attachmentFormats(false), p) }),
+		w.row("depth_formats", func(c *Case, p sharedSpec) []sharedSpec { return w.each(c.attachmentFormats(true), p) }),
+		w.row("linear", func(c *Case, p sharedSpec) []sharedSpec {
 			p.tiling = vk.IMAGE_TILING_LINEAR
-			var some []vk.Format
+			var third []vk.Format
 			for i, f := range append(c.attachmentFormats(false), c.attachmentFormats(true)...) {
 				if i%3 == 0 {
-					some = append(some, f)
+					third = append(third, f)
 				}
 			}
-			return each(some, p)
-		})
-		if h.handle == dmaBuf {
-			row("modifier", func(c *Case, p sharedSpec) []sharedSpec {
-				p.tiling = modifierTiling
-				return each(c.attachmentFormats(false), p)
-			})
-		}
-		some := []vk.Format{rgba8, vk.FORMAT_R16G16_SINT, vk.FORMAT_R32_UINT, vk.FORMAT_D16_UNORM,
-			vk.FORMAT_D32_SFLOAT_S8_UINT}
-		row("levels_and_layers", func(_ *Case, p sharedSpec) (list []sharedSpec) {
-			for _, p.tiling = range []vk.ImageTiling{vk.IMAGE_TILING_OPTIMAL, vk.IMAGE_TILING_LINEAR} {
-				sizes := [][2]uint32{{3, 2}, {5, 1}, {1, 4}}
-				if h.handle == dmaBuf {
-					sizes = sizes[:1]
-				}
-				for _, size := range sizes {
+			return w.each(third, p)
+		}),
+		w.row("levels_and_layers", func(_ *Case, p sharedSpec) (list []sharedSpec) {
+			for _, p.tiling = range few(w, vk.IMAGE_TILING_OPTIMAL, vk.IMAGE_TILING_LINEAR) {
+				for _, size := range few(w, [2]uint32{3, 2}, [2]uint32{5, 1}, [2]uint32{1, 4}) {
 					p.levels, p.layers = size[0], size[1]
-					list = append(list, each(some, p)...)
+					list = append(list, w.each(some, p)...)
 				}
 			}
 			return list
-		})
-		row("samples", func(_ *Case, p sharedSpec) (list []sharedSpec) {
-			counts := []uint32{4, 8, 2, 16}
-			if h.handle == dmaBuf {
-				counts = counts[:2]
-			}
-			for _, p.samples = range counts {
+		}),
+		w.row("samples", func(_ *Case, p sharedSpec) (list []sharedSpec) {
+			for _, p.samples = range few[uint32](w, 4, 8, 2, 16) {
 				p.layers = 1 + p.samples/8&1
-				list = append(list, each(some, p)...)
+				list = append(list, w.each(some, p)...)
 			}
 			return list
-		})
-		row("foreign", func(_ *Case, p sharedSpec) []sharedSpec {
+		}),
+		w.row("foreign", func(_ *Case, p sharedSpec) []sharedSpec {
 			p.owner = vk.QUEUE_FAMILY_FOREIGN_EXT
-			return each(some, p)
-		})
+			return w.each(some, p)
+		}),
 	}
-	d := drawCase("api.external.memory.opaque_fd.image.drawn.between_instances", imageBetweenInstances, "SampleRateShading")
-	d.extensions = []string{fdExtension}
+	if w.handle == dmaBuf {
+		all = append(all, w.row("modifier", func(c *Case, p sharedSpec) []sharedSpec {
+			p.tiling = modifierTiling
+			return w.each(c.attachmentFormats(false), p)
+		}))
+	}
+	return all
+}
+
+// sharedImageCases draw into images that are exported, and sample them in another process; and the other way round.
+func sharedImageCases() []definition {
+	opaque := sharedWay{"opaque_fd", "image_viewer", opaqueFd, []string{fdExtension}}
+	dma := sharedWay{"dma_buf", "dma_image_viewer", dmaBuf, dmaBufExtensions}
+	instances := drawCase("api.external.memory.opaque_fd.image.drawn.between_instances", imageBetweenInstances,
+		"SampleRateShading")
+	instances.extensions = []string{fdExtension}
 	inTurn := drawCase("api.external.memory.opaque_fd.image.drawn.in_turn", imagesInTurn, turnNeeds...)
 	inTurn.extensions = turnExtensions
-	return append(all, d, inTurn)
+	return slices.Concat(opaque.cases(), dma.cases(), []definition{instances, inTurn})
 }
 
 // imageBetweenInstances shares images between two instances of a process, both ways.
@@ -134,8 +146,8 @@ func imageBetweenInstances(c *Case) {
 		}
 	}
 	c.failed = c.failed || other.failed
-	other.a = vulkan.Arena{}
 	other.close()
+	other.a.Close()
 }
 
 const (
