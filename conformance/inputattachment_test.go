@@ -136,8 +136,8 @@ func inputDepthCase(c *Case, samples uint32) {
 	defer s.close()
 	a := &s.a
 	out := s.colors[0]
-	s.depth = s.target(f, vk.ImageAspectFlags(vk.IMAGE_ASPECT_DEPTH_BIT|vk.IMAGE_ASPECT_STENCIL_BIT), depthUsage|inputUsage,
-		samples, 1)
+	both := vk.ImageAspectFlags(vk.IMAGE_ASPECT_DEPTH_BIT | vk.IMAGE_ASPECT_STENCIL_BIT)
+	s.depth = s.target(f, both, depthUsage|inputUsage, samples, 1)
 	in := s.depth
 	in.clear.DepthStencil().Depth, in.clear.DepthStencil().Stencil = 1, 3
 	var views [2]vk.ImageView

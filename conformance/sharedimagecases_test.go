@@ -244,12 +244,12 @@ func (s *sharedImage) passOn(more int) (*look, func()) {
 // takeTurns submits the turns of one of the processes at once, and waits for them.
 func (c *Case) takeTurns(images [2]*sharedImage, t vk.Semaphore, who int) {
 	var batches []vulkan.Batch
+	from, to := images[who%2], images[(who+1)%2] // in all of its turns: there is an even number of processes
+	l, done := from.passOn(1)
+	defer done()
+	to.at(0, 0)
+	d := to.drawing(l)
 	for turn := who; turn < turns; turn += turnPeers + 1 {
-		from, to := images[turn%2], images[(turn+1)%2]
-		l, done := from.passOn(1)
-		defer done()
-		to.at(0, 0)
-		d := to.drawing(l)
 		cb := c.commandBuffers(to.pool, vk.COMMAND_BUFFER_LEVEL_PRIMARY, 1)[0]
 		to.begin(cb, 0)
 		from.handOver(cb, vk.IMAGE_LAYOUT_GENERAL, from.owner, 0)
