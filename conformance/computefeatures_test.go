@@ -67,6 +67,23 @@ var featureStructs = []struct {
 	{vk.EXT_SHADER_DEMOTE_TO_HELPER_INVOCATION_EXTENSION_NAME,
 		featureStruct[vk.PhysicalDeviceShaderDemoteToHelperInvocationFeatures]},
 	{vk.EXT_HOST_QUERY_RESET_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceHostQueryResetFeatures]},
+	{vk.EXT_LINE_RASTERIZATION_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceLineRasterizationFeatures]},
+	{vk.EXT_PROVOKING_VERTEX_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceProvokingVertexFeaturesEXT]},
+	{vk.EXT_VERTEX_ATTRIBUTE_DIVISOR_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceVertexAttributeDivisorFeatures]},
+	{vk.EXT_PRIMITIVE_TOPOLOGY_LIST_RESTART_EXTENSION_NAME, featureStruct[vk.PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT]},
+	{vk.EXT_MULTI_DRAW_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMultiDrawFeaturesEXT]},
+	{vk.EXT_DEPTH_BIAS_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthBiasControlFeaturesEXT]},
+	{vk.EXT_DEPTH_CLAMP_ZERO_ONE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClampZeroOneFeaturesKHR]},
+	{vk.EXT_DEPTH_CLIP_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClipControlFeaturesEXT]},
+	{vk.EXT_DEPTH_CLIP_ENABLE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClipEnableFeaturesEXT]},
+	{vk.EXT_INDEX_TYPE_UINT8_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceIndexTypeUint8Features]},
+	{vk.EXT_COLOR_WRITE_ENABLE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceColorWriteEnableFeaturesEXT]},
+	{vk.EXT_EXTENDED_DYNAMIC_STATE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceExtendedDynamicStateFeaturesEXT]},
+	{vk.EXT_EXTENDED_DYNAMIC_STATE_2_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceExtendedDynamicState2FeaturesEXT]},
+	{vk.EXT_EXTENDED_DYNAMIC_STATE_3_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceExtendedDynamicState3FeaturesEXT]},
+	{vk.EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceVertexInputDynamicStateFeaturesEXT]},
+	{vk.EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT]},
+	{vk.KHR_MAINTENANCE_5_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMaintenance5Features]},
 }
 
 func featureStruct[T any, P interface {
