@@ -331,8 +331,8 @@ func topologyName(t vk.PrimitiveTopology) string {
 	return strings.ToLower(strings.TrimPrefix(t.String(), "VK_PRIMITIVE_TOPOLOGY_"))
 }
 
-// rows draws up to eight vertices in two rows, 0 2 4 6 at y = 2 and 1 3 5 7 at y = 14, each four pixels right of the one
-// before. Each pixel has the number of the provoking vertex.
+// rows draws up to eight vertices in two rows, 0 2 4 6 at y = 2 and 1 3 5 7 at y = 14, each four pixels right of the
+// one before. Each pixel has the number of the provoking vertex.
 func rows(t vk.PrimitiveTopology) *look {
 	return &look{vertex: `layout(location = 0) flat out int n;
 			void main() {

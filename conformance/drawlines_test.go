@@ -122,8 +122,8 @@ func rectangularCase(c *Case, mode vk.LineRasterizationMode, width float32) {
 	}
 }
 
-// bresenhamCase looks at the columns that lie wholly between the ends of a line: each has a run of pixels, as many as the
-// line is wide, about where the line crosses it.
+// bresenhamCase looks at the columns that lie wholly between the ends of a line: each has a run of pixels, as many as
+// the line is wide, about where the line crosses it.
 func bresenhamCase(c *Case, width int) {
 	const lines = 20
 	s := c.scene(64, 64, 1, 1, 0, rgba32f)

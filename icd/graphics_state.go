@@ -141,8 +141,13 @@ func (m *graphicsMaker) readInput() error {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_00429,
 			"%v needs the feature geometryShader", a.Topology)
 	}
-	return enumerated(a.Topology, vk.PRIMITIVE_TOPOLOGY_PATCH_LIST,
-		vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_parameter)
+	list := a.Topology == vk.PRIMITIVE_TOPOLOGY_POINT_LIST || a.Topology == vk.PRIMITIVE_TOPOLOGY_LINE_LIST ||
+		a.Topology == vk.PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
+	return firstError(enumerated(a.Topology, vk.PRIMITIVE_TOPOLOGY_PATCH_LIST,
+		vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_parameter),
+		m.wants(s.Restart && list && !m.dynamic.Has(vk.DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE) &&
+			!m.dynamic.Has(vk.DYNAMIC_STATE_PRIMITIVE_TOPOLOGY), "primitiveTopologyListRestart",
+			vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_06252))
 }
 
 func (m *graphicsMaker) readBindings(info *vk.PipelineVertexInputStateCreateInfo) error {
@@ -264,6 +269,8 @@ func (m *graphicsMaker) readRasterization() error {
 	}
 	dynamic := m.dynamic.Has
 	if err := firstError(m.readLines(r),
+		m.wants(s.ProvokingLast && !dynamic(vk.DYNAMIC_STATE_PROVOKING_VERTEX_MODE_EXT), "provokingVertexLast",
+			vk.VUID_VkPipelineRasterizationProvokingVertexStateCreateInfoEXT_provokingVertexMode_04883),
 		enumerated(s.PolygonMode, vk.POLYGON_MODE_POINT,
 			vk.VUID_VkPipelineRasterizationStateCreateInfo_polygonMode_parameter),
 		enumerated(s.FrontFace, vk.FRONT_FACE_CLOCKWISE,
@@ -293,15 +300,19 @@ func (m *graphicsMaker) readLines(r *vk.PipelineRasterizationStateCreateInfo) er
 		return nil
 	}
 	s.LineMode, s.StippleLines = l.LineRasterizationMode, l.StippledLineEnable != vk.FALSE
-	if !m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE) && s.StippleLines {
+	enable := m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT)
+	if !m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE) && (s.StippleLines || enable) {
 		s.StippleFactor, s.StipplePattern = l.LineStippleFactor, l.LineStipplePattern
-		if s.StippleFactor < 1 || s.StippleFactor > 256 {
+		if !enable && (s.StippleFactor < 1 || s.StippleFactor > 256) {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_stippledLineEnable_02767,
 				"lineStippleFactor %d is not from 1 to 256", s.StippleFactor)
 		}
 	}
 	mode := s.LineMode
-	return firstError(
+	if m.dynamic.Has(vk.DYNAMIC_STATE_LINE_RASTERIZATION_MODE_EXT) {
+		return nil
+	}
+	return firstError(m.checkStipple(),
 		m.wants(mode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR, "rectangularLines",
 			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02768),
 		m.wants(mode == vk.LINE_RASTERIZATION_MODE_BRESENHAM, "bresenhamLines",
@@ -310,6 +321,27 @@ func (m *graphicsMaker) readLines(r *vk.PipelineRasterizationStateCreateInfo) er
 			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02770),
 		enumerated(mode, vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH,
 			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_parameter))
+}
+
+// checkStipple looks whether lines of the mode can be stippled.
+func (m *graphicsMaker) checkStipple() error {
+	s := &m.made.state.State
+	if !s.StippleLines || m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT) {
+		return nil
+	}
+	switch s.LineMode {
+	case vk.LINE_RASTERIZATION_MODE_RECTANGULAR:
+		return m.wants(true, "stippledRectangularLines",
+			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02771)
+	case vk.LINE_RASTERIZATION_MODE_BRESENHAM:
+		return m.wants(true, "stippledBresenhamLines",
+			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02772)
+	case vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH:
+		return m.wants(true, "stippledSmoothLines",
+			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02773)
+	}
+	return m.wants(true, "stippledRectangularLines",
+		vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02774)
 }
 
 // readViewports takes over viewports and scissors, or how many there are.
