@@ -137,7 +137,8 @@ func extendedStates() []dynamic {
 			edit: func(s *scene, g *vulkan.GraphicsState) {
 				depthTest(vk.COMPARE_OP_GREATER)(g)
 				g.Raster.DepthBiasEnable = vk.TRUE
-			}, set: func(s *scene, cb vk.CommandBuffer) { s.c.dev.SetFloats("vkCmdSetDepthBias", cb, 1024, 0, 0) }, want: all(1)},
+			}, set: func(s *scene, cb vk.CommandBuffer) { s.c.dev.SetFloats("vkCmdSetDepthBias", cb, 1024, 0, 0) },
+			want: all(1)},
 		{name: "line_width", needs: []string{"WideLines"}, states: []vk.DynamicState{vk.DYNAMIC_STATE_LINE_WIDTH}, count: 2,
 			vertex: `void main() { gl_Position = vec4(gl_VertexIndex * 4 - 2, 0, 0, 1); }`,
 			edit: func(s *scene, g *vulkan.GraphicsState) {

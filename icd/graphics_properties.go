@@ -23,6 +23,9 @@ func (p *physicalDevice) drawProperties(out *vk.PhysicalDeviceProperties2) {
 	if s := vk.Find[vk.PhysicalDeviceVertexAttributeDivisorPropertiesEXT](chain); s != nil {
 		s.MaxVertexAttribDivisor = uint32(has) * exec.MaxVertexDivisor
 	}
+	if s := vk.Find[vk.PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT](chain); s != nil {
+		s.GraphicsPipelineLibraryFastLinking, s.GraphicsPipelineLibraryIndependentInterpolationDecoration = has, has
+	}
 	if s := vk.Find[vk.PhysicalDeviceMultiDrawPropertiesEXT](chain); s != nil {
 		s.MaxMultiDrawCount = uint32(has) * maxMultiDrawCount
 	}

@@ -78,8 +78,51 @@ func (m *graphicsMaker) readDynamic() error {
 		}
 		m.dynamic |= bit
 	}
+	// States of parts that the structure does not describe don't count: a library, or nobody, has those.
+	m.dynamic &= ownStates(m.own)
 	m.made.state.Dynamic |= m.dynamic
 	return nil
+}
+
+// inputStates, fragmentStates and outputStates are the dynamic states of parts. All others are of the
+// pre-rasterization shaders.
+var (
+	inputStates = statesOf(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT, vk.DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE,
+		vk.DYNAMIC_STATE_PRIMITIVE_TOPOLOGY, vk.DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE)
+	fragmentStates = statesOf(vk.DYNAMIC_STATE_DEPTH_BOUNDS, vk.DYNAMIC_STATE_STENCIL_COMPARE_MASK,
+		vk.DYNAMIC_STATE_STENCIL_WRITE_MASK, vk.DYNAMIC_STATE_STENCIL_REFERENCE, vk.DYNAMIC_STATE_DEPTH_TEST_ENABLE,
+		vk.DYNAMIC_STATE_DEPTH_WRITE_ENABLE, vk.DYNAMIC_STATE_DEPTH_COMPARE_OP,
+		vk.DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE, vk.DYNAMIC_STATE_STENCIL_TEST_ENABLE, vk.DYNAMIC_STATE_STENCIL_OP)
+	outputStates = statesOf(vk.DYNAMIC_STATE_BLEND_CONSTANTS, vk.DYNAMIC_STATE_LOGIC_OP_EXT,
+		vk.DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT, vk.DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT,
+		vk.DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT, vk.DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT,
+		vk.DYNAMIC_STATE_COLOR_WRITE_MASK_EXT, vk.DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT,
+		vk.DYNAMIC_STATE_SAMPLE_MASK_EXT, vk.DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT,
+		vk.DYNAMIC_STATE_ALPHA_TO_ONE_ENABLE_EXT)
+)
+
+func statesOf(list ...vk.DynamicState) (set exec.DynamicStates) {
+	for _, state := range list {
+		set |= exec.DynamicState(state)
+	}
+	return set
+}
+
+// ownStates are the dynamic states of parts.
+func ownStates(parts vk.GraphicsPipelineLibraryFlagsEXT) (set exec.DynamicStates) {
+	if parts&inputPart != 0 {
+		set |= inputStates
+	}
+	if parts&vertexPart != 0 {
+		set |= ^(inputStates | fragmentStates | outputStates)
+	}
+	if parts&fragmentPart != 0 {
+		set |= fragmentStates
+	}
+	if parts&outputPart != 0 {
+		set |= outputStates
+	}
+	return set
 }
 
 // wants holds a state that a feature allows to it.
