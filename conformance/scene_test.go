@@ -41,6 +41,8 @@ type look struct {
 	record           func(cb vk.CommandBuffer) // nil: vkCmdDraw of three vertices
 	viewMask         uint32
 	layers           uint32
+	// create makes the pipeline of what edit has left; nil: vkCreateGraphicsPipelines of one.
+	create func(d *drawn, g *vulkan.GraphicsState) vk.Pipeline
 }
 
 const glslHead = `#version 450
@@ -209,8 +211,12 @@ func (s *scene) drawing(l *look) *drawn {
 	if l.edit != nil {
 		l.edit(g)
 	}
-	d.pipeline, r = c.dev.CreateGraphicsPipeline(g)
-	c.must("vkCreateGraphicsPipelines", r)
+	if l.create != nil {
+		d.pipeline = l.create(d, g)
+	} else {
+		d.pipeline, r = c.dev.CreateGraphicsPipeline(g)
+		c.must("vkCreateGraphicsPipelines", r)
+	}
 	s.free = append(s.free, func() {
 		c.dev.DestroyPipeline(d.pipeline)
 		c.dev.DestroyPipelineLayout(d.layout)
