@@ -154,4 +154,6 @@ type Draw struct {
 	DrawIndex    uint32 // of indirect and multi draws
 
 	Statistics *Statistics // nil: nobody counts
+
+	InOrder bool // one core draws, primitive by primitive: what bins are compared with
 }

@@ -80,7 +80,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			o := &outputs[k]
 			if o.IsBuiltIn == v.IsBuiltIn && o.BuiltIn == v.BuiltIn && o.Location == v.Location &&
 				o.Component == v.Component && o.Half == v.Half {
-				in.from = r.vertices.batch.Output(k)
+				in.from = r.lead().vertices.batch.Output(k)
 			}
 		}
 		switch {
@@ -126,19 +126,30 @@ func (f *fragmentStage) commit(r *run) {
 	p := &r.raster.prim
 	f.current = int32(len(f.prims))
 	f.prims = append(f.prims, *p)
+	if b := f.from; b != nil {
+		f.attrs = append(f.attrs, b.attrs[f.item*f.perAttr:][:f.perAttr]...)
+		f.flats = append(f.flats, b.flats[f.item*f.perFlat:][:f.perFlat]...)
+		return
+	}
+	f.attrs, f.flats = f.gather(p, f.attrs, f.flats)
+}
+
+// gather appends what the inputs of a primitive are made of.
+func (f *fragmentStage) gather(p *prim, attrs []float64, flats []uint32) ([]float64, []uint32) {
 	for i := range f.inputs {
 		switch in := &f.inputs[i]; in.kind {
 		case inputFlat:
-			f.flats = append(f.flats, in.from[p.provoker])
+			flats = append(flats, in.from[p.provoker])
 		case inputInterpolated:
 			first := float(in.from, p.lanes[0])
-			f.attrs = append(f.attrs, first, 0, 0)
-			to := f.attrs[len(f.attrs)-2:]
+			attrs = append(attrs, first, 0, 0)
+			to := attrs[len(attrs)-2:]
 			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
 				to[k-1] = float(in.from, p.lanes[k]) - first
 			}
 		}
 	}
+	return attrs, flats
 }
 
 // locate finds where the lanes lie.

@@ -82,7 +82,6 @@ func (v *interval) cut(e *edge, k int64) {
 
 // fill makes fragments of the samples in a polygon. The numbers are exact: coordinates have 29 bits at most.
 func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
-	z := &r.raster
 	x0, x1, y0, y1 := s.x[0], s.x[0], s.y[0], s.y[0]
 	for i := 1; i < s.n; i++ {
 		x0, x1 = min(x0, s.x[i]), max(x1, s.x[i])
@@ -91,11 +90,20 @@ func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
 	if inViewport {
 		x0, x1, y0, y1 = max(x0, v.left), min(x1, v.right), max(y0, v.top), min(y1, v.bottom)
 	}
-	left, right := max(int32(x0>>8), v.x0), min(int32(x1>>8)+1, v.x1)
-	top, bottom := max(int32(y0>>8), v.y0), min(int32(y1>>8)+1, v.y1)
-	if left >= right || top >= bottom {
-		return
+	at := box{max(int32(x0>>8), v.x0), max(int32(y0>>8), v.y0), min(int32(x1>>8)+1, v.x1), min(int32(y1>>8)+1, v.y1)}
+	switch {
+	case at.empty():
+	case r.bins.on:
+		r.bins.add(r, s, &at, inViewport)
+	default:
+		r.fillBox(s, v, inViewport, &at)
 	}
+}
+
+// fillBox makes fragments of the samples of a polygon whose pixels are in a box.
+func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
+	z := &r.raster
+	left, right, top, bottom := in.left, in.right, in.top, in.bottom
 	var edges [4]edge
 	for i := range s.n {
 		edges[i] = s.edgeOf(i, (i+1)%s.n)

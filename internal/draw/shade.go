@@ -57,6 +57,8 @@ type fragmentStage struct {
 	quads     []quad
 	prims     []prim
 	current   int32 // of prims; -1: the primitive at hand isn't there yet
+	from      *bins // nil: the primitive at hand is what has just been set up
+	item      int   // of from
 	attrs     []float64
 	flats     []uint32
 	perAttr   int // of a primitive
@@ -72,7 +74,7 @@ type fragmentStage struct {
 }
 
 func (f *fragmentStage) release() {
-	f.batch = nil
+	f.batch, f.from = nil, nil
 	clear(f.inputs)
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	f.outputs.release()
@@ -89,7 +91,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	shader := r.state.Fragment
 	batch := shader.NewBatch()
 	f.batch = nil
-	if err := batch.Begin(r.draw.Fragment); err != nil {
+	if err := batch.Begin(r.fragments()); err != nil {
 		return err
 	}
 	f.batch, f.active, f.modes = batch, true, *shader.Stage()
@@ -145,7 +147,10 @@ func (f *fragmentStage) testTime(r *run) testTime {
 }
 
 // begin begins the primitive at hand, whose planes are known now.
-func (f *fragmentStage) begin() { f.current = -1 }
+func (f *fragmentStage) begin() { f.current, f.from = -1, nil }
+
+// beginBinned begins a primitive that has waited.
+func (f *fragmentStage) beginBinned(b *bins, item int) { f.current, f.from, f.item = -1, b, item }
 
 // quad takes a quad of the primitive at hand: the samples that it covers.
 func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
