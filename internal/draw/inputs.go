@@ -65,6 +65,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	for i := range f.positions {
 		f.positions[i].used = false
 	}
+	f.centers = !f.vector
 	outputs := r.state.Vertex.Outputs()
 	for i := range inputs {
 		v := &inputs[i]
@@ -83,7 +84,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
 			in.kind = inputBuiltIn
 			if v.BuiltIn == spirv.BuiltInFragCoord {
-				f.positions[f.placeFor(compute.AtCenter)].used = true
+				f.positions[f.placeFor(compute.AtCenter)].used, f.centers = true, true
 			}
 			f.inputs = append(f.inputs, in)
 			continue
@@ -109,7 +110,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			linear := v.Interpolation == compute.Linear
 			in.kind, in.place = inputInterpolated, placeOf(linear, place)
 			f.planAttribute(&in)
-			f.linear = f.linear || linear
+			f.linear, f.centers = f.linear || linear, f.centers || linear
 			f.places[in.place].used = true
 			f.positions[place].used = true
 		}
@@ -176,7 +177,7 @@ func (f *fragmentStage) locate(r *run) {
 	all := uint16(1<<z.samples - 1)
 	for place := range f.positions {
 		l := &f.positions[place]
-		if !l.used {
+		if !l.used || compute.Place(place) == compute.AtCenter && !f.centers {
 			continue
 		}
 		for i := range f.quads {
@@ -202,6 +203,10 @@ func (f *fragmentStage) locate(r *run) {
 	for i := range f.places {
 		w := &f.places[i]
 		if !w.used {
+			continue
+		}
+		if i == int(compute.AtCenter) && f.vector {
+			weighAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
 			continue
 		}
 		l := &f.positions[i%3]
@@ -240,6 +245,10 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputInterpolated:
 			w := &f.places[in.place]
 			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
+			if f.vector {
+				interpolateAVX2(&dst[0], &f.quads[0], len(f.quads), &f.attrs[in.at], 8*f.perAttr, &b1[0], &b2[0])
+				continue
+			}
 			for k := range f.quads {
 				a := f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:][:3]
 				for lane := 4 * k; lane < 4*k+4; lane++ {

@@ -234,7 +234,7 @@ func (o *outputStage) smooth(r *run, f *fragmentStage) {
 func (o *outputStage) encode(r *run, f *fragmentStage, c *colorTarget, n int) {
 	switch class := c.codec.Class(); {
 	case c.bytes4 && !r.raster.smooth:
-		o.encodeBytes(c, n, r.state.AlphaToOne)
+		o.encodeBytes(c, n, r.state.AlphaToOne, f.vector)
 	case class == texel.Float:
 		o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
 		o.smooth(r, f)
@@ -285,7 +285,7 @@ var fromUnorm8 = func() (all [256]float64) {
 }()
 
 // encodeBytes is encode for texels of four bytes.
-func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne bool) {
+func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne, vector bool) {
 	clear(o.encoded[:4*n])
 	for k := range 4 {
 		at := int(c.shift[k]) / 8
@@ -296,6 +296,10 @@ func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne bool) {
 					o.encoded[4*lane+at] = 255
 				}
 			}
+			continue
+		}
+		if vector {
+			unormAVX2(&o.encoded[0], &src[0], n/4, uint64(c.shift[k]))
 			continue
 		}
 		dst := o.encoded[at:]

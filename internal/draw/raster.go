@@ -149,6 +149,10 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 // fillRow makes the quads of two rows of pixels, of which z.rows has the spans.
 func (r *run) fillRow(from, to, y int32) {
 	z := &r.raster
+	if z.samples == 1 {
+		r.fillRowOnce(from, to, y)
+		return
+	}
 	for x := from &^ 1; x < to; x += 2 {
 		var cover [4]uint16
 		some := uint16(0)
@@ -168,6 +172,30 @@ func (r *run) fillRow(from, to, y int32) {
 			if r.shading.quad(r, x, y, &cover); r.err != nil {
 				return
 			}
+		}
+	}
+}
+
+// fillRowOnce is fillRow for one sample.
+func (r *run) fillRowOnce(from, to, y int32) {
+	a, b := r.raster.rows[0][0], r.raster.rows[1][0]
+	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all four pixels are covered
+	inside := func(v interval, x int32) uint16 {
+		if x >= v.lo && x < v.hi {
+			return 1
+		}
+		return 0
+	}
+	for x := from &^ 1; x < to; x += 2 {
+		cover := [4]uint16{1, 1, 1, 1}
+		if x < lo || x+1 >= hi {
+			cover = [4]uint16{inside(a, x), inside(a, x+1), inside(b, x), inside(b, x+1)}
+			if cover == [4]uint16{} {
+				continue
+			}
+		}
+		if r.shading.quad(r, x, y, &cover); r.err != nil {
+			return
 		}
 	}
 }
