@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -122,4 +123,41 @@ func TestBinsEnd(t *testing.T) {
 		}()
 		_ = s.Execute()
 	}()
+}
+
+// TestVectorBlends has blending of bytes give the same bits on vectors and in Go.
+func TestVectorBlends(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
+	for round := range 400 {
+		blend := Blend{BlendEnable: 1, SrcColorBlendFactor: factor(), DstColorBlendFactor: factor(),
+			ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(), DstAlphaBlendFactor: factor(),
+			AlphaBlendOp: vk.BlendOp(random.IntN(3)), ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32}[round%3]
+		var data []float32
+		for range 30 {
+			for range 3 {
+				data = append(data, float32(random.NormFloat64()), float32(random.NormFloat64()), 0.5, 1)
+				for range 4 {
+					data = append(data, float32(random.NormFloat64()/2+0.5))
+				}
+			}
+		}
+		data[4] = float32(math.NaN())
+		outputs, constants := 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
+		var scenes [2]*scene
+		for i := range scenes {
+			s := newScene(t, f, 9, 9, []uint32{1, 4}[round&1], 4)
+			s.vertices(data...)
+			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%5 == 0
+			s.state.Fragment.(*goShader).out = s.state.Fragment.(*goShader).out[:outputs]
+			for k := range s.pass.Colors[0].Image.Bytes {
+				s.pass.Colors[0].Image.Bytes[k] = byte(k*k + round)
+			}
+			s.InOrder = i == 0
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v %+v", round, f, blend))
+	}
 }

@@ -28,6 +28,8 @@ type colorTarget struct {
 	shift        [4]uint8
 	bitMask      [mostTexel]byte
 	source, dual *colorOutput
+	planned      bool // plan is there
+	plan         blendPlan
 }
 
 // colorOutput is the words of an output location of the shader.
@@ -47,6 +49,8 @@ type outputStage struct {
 	sints   [][4]int64
 	encoded []byte
 
+	none, all []uint32 // words of 0 and 1
+
 	// A group is texels of which none occurs twice, so that they are read together, blended and written.
 	group  [groupTexels]groupTexel
 	n      int
@@ -63,7 +67,7 @@ type groupTexel struct{ at, lane int }
 func (o *outputStage) release() { clear(o.outputs[:cap(o.outputs)]); o.alpha = nil }
 
 // prepare finds out which output goes to which attachment, and how.
-func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int) error {
+func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int, vector bool) error {
 	o.outputs, o.alpha = o.outputs[:0], nil
 	for i := range outputs {
 		v := &outputs[i]
@@ -87,7 +91,7 @@ func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.
 		o.encoded = make([]byte, lanes*mostTexel)
 	}
 	for i := range r.colors {
-		o.plan(r, i)
+		o.plan(r, i, vector)
 	}
 	return nil
 }
@@ -102,7 +106,7 @@ func (o *outputStage) find(location, index uint32) *colorOutput {
 }
 
 // plan decides how an attachment is written.
-func (o *outputStage) plan(r *run, i int) {
+func (o *outputStage) plan(r *run, i int, vector bool) {
 	c := &r.colors[i]
 	location := uint32(i)
 	if at := r.pass.ColorLocations; i < len(at) {
@@ -148,6 +152,7 @@ func (o *outputStage) plan(r *run, i int) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
+	c.planned = c.reads && vector && !r.raster.smooth && c.plan.plan(c)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
@@ -178,6 +183,10 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 			continue
 		}
 		n := 4 * len(f.quads)
+		if c.planned {
+			o.blendPlanned(r, f, c)
+			continue
+		}
 		if c.reads {
 			o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
 			o.smooth(r, f)

@@ -19,3 +19,8 @@ func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int,
 //
 //go:noescape
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)
+
+// blendAVX2 blends texels of four bytes in order.
+//
+//go:noescape
+func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)

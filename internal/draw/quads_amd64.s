@@ -133,3 +133,75 @@ loop:
 	JNZ loop
 	VZEROUPPER
 	RET
+
+// TIMES adds a vector at DI times another one.
+#define TIMES(offset, value, sum, spare) \
+	VMULPD offset(DI), value, spare \
+	VADDPD spare, sum, sum
+
+// FACTOR is a factor of blending, whose terms are at an offset from DI.
+#define FACTOR(offset, to, spare) \
+	VMULPD (offset+blendTerms_source)(DI), Y0, to \
+	TIMES((offset+blendTerms_sourceAlpha), Y1, to, spare) \
+	TIMES((offset+blendTerms_there), Y2, to, spare) \
+	TIMES((offset+blendTerms_thereAlpha), Y3, to, spare) \
+	VADDPD (offset+blendTerms_constant)(DI), to, to
+
+// func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)
+TEXT ·blendAVX2(SB), NOSPLIT, $0-32
+	MOVQ bytes+0(FP), BX
+	MOVQ group+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ p+24(FP), DI
+	MOVQ (blendPlan_words+0)(DI), R8
+	MOVQ (blendPlan_words+8)(DI), R9
+	MOVQ (blendPlan_words+16)(DI), R10
+	MOVQ (blendPlan_words+24)(DI), R11
+	MOVL blendPlan_mask(DI), R12
+	VBROADCASTSD numbers<>+0(SB), Y13
+	VBROADCASTSD numbers<>+8(SB), Y14
+	VBROADCASTSD numbers<>+16(SB), Y15
+	VPBROADCASTD numbers<>+24(SB), X12
+	VXORPD Y11, Y11, Y11
+	VMOVDQU blendPlan_take(DI), X10
+	VMOVDQU blendPlan_put(DI), X9
+
+loop:
+	MOVQ groupTexel_lane(SI), AX
+	MOVQ groupTexel_at(SI), DX
+	VMOVSS (R8)(AX*4), X0
+	VINSERTPS $0x10, (R9)(AX*4), X0, X0
+	VINSERTPS $0x20, (R10)(AX*4), X0, X0
+	VINSERTPS $0x30, (R11)(AX*4), X0, X0
+	VCVTPS2PD X0, Y0
+	VMAXPD Y11, Y0, Y0
+	VMINPD Y13, Y0, Y0
+	VPERMPD $0xff, Y0, Y1
+	MOVL (BX)(DX*1), R13
+	VMOVD R13, X2
+	VPSHUFB X10, X2, X2
+	VCVTDQ2PD X2, Y2
+	VDIVPD Y14, Y2, Y2
+	VPERMPD $0xff, Y2, Y3
+	FACTOR(blendPlan_from, Y4, Y5)
+	FACTOR(blendPlan_to, Y6, Y7)
+	VMULPD Y0, Y4, Y4
+	VMULPD Y2, Y6, Y6
+	VADDPD Y6, Y4, Y4
+	VMAXPD Y11, Y4, Y4
+	VMINPD Y13, Y4, Y4
+	VMULPD Y14, Y4, Y4
+	VADDPD Y15, Y4, Y4
+	VCVTTPD2DQY Y4, X4
+	VPSUBD X12, X4, X4
+	VPSHUFB X9, X4, X4
+	VMOVD X4, AX
+	XORL R13, AX
+	ANDL R12, AX
+	XORL R13, AX
+	MOVL AX, (BX)(DX*1)
+	ADDQ $groupTexel__size, SI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET

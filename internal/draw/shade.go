@@ -132,7 +132,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.when = f.testTime(r)
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
-	return f.outputs.prepare(r, outputs, batch, f.lanes)
+	return f.outputs.prepare(r, outputs, batch, f.lanes, f.vector)
 }
 
 // testTime decides when tests happen: early where nobody can tell, or the shader asks for it.
