@@ -110,13 +110,16 @@ func (r *run) execute(d *Draw) (err error) {
 	return r.err
 }
 
-// ended ends a batch. What the batch says comes before what was made of it.
+// ended ends a batch, and gives it up. What the batch says comes before what was made of it.
 func ended(b compute.Batch, err error) error {
 	if b == nil {
 		return err
 	}
 	if failed := b.End(); failed != nil {
 		return failed
+	}
+	if err == nil {
+		b.Release()
 	}
 	return err
 }

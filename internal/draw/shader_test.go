@@ -79,6 +79,8 @@ func (b *goBatch) Input(i int) []uint32             { return b.inputs[i] }
 func (b *goBatch) Output(i int) []uint32            { return b.outputs[i] }
 func (b *goBatch) End() error                       { b.open.Add(-1); return b.err }
 
+func (b *goBatch) Release() {}
+
 func (b *goBatch) Run(lanes, effects []uint8) bool {
 	if b.err != nil {
 		return false
