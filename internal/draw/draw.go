@@ -4,8 +4,8 @@
 //
 // Primitives go one after the other to where their fragments are tested and written. Shaders run for many at once:
 // vertices, and then 2x2 fragments of many primitives, wait until there are enough of them for a batch. Polygons wait
-// in bins, which several cores fill. Without these (Draw.InOrder) the order of primitives needs no thought: the other way
-// is compared with this one, bit for bit.
+// in bins, which several cores fill. Without these (Draw.InOrder) the order of primitives needs no thought: the other
+// way is compared with this one, bit for bit.
 //
 // A draw is one goroutine's, and the cores' that it asks for help. Several may run at once, on the same State, too.
 // Memory of the application is touched within Execute alone. A fault there is a panic that passes through Execute;
