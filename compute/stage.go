@@ -15,6 +15,7 @@ type (
 	Numeric       = ir.Numeric
 	Interpolation = ir.Interpolation
 	Place         = ir.Place
+	Term          = ir.Term
 )
 
 // The kinds of numbers at an interface, the ways of interpolation, and where inputs are evaluated.
@@ -30,6 +31,22 @@ const (
 	AtCenter   = ir.AtCenter
 	AtCentroid = ir.AtCentroid
 	AtSample   = ir.AtSample
+)
+
+// What shaders that evaluate inputs by themselves read: terms of inputs, and of the primitive's set-up.
+const (
+	TermFirst  = ir.TermFirst
+	TermSecond = ir.TermSecond
+	TermThird  = ir.TermThird
+
+	BuiltInSetup     = ir.BuiltInSetup
+	SetupPixel       = ir.SetupPixel
+	SetupSamples     = ir.SetupSamples
+	SetupOrigin      = ir.SetupOrigin
+	SetupReciprocal  = ir.SetupReciprocal
+	SetupPerspective = ir.SetupPerspective
+	SetupLinear      = ir.SetupLinear
+	SetupEnd         = ir.SetupEnd
 )
 
 // Batch runs a vertex or fragment shader for a number of lanes. It is one goroutine's at a time. Lanes of a fragment

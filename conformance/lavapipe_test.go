@@ -27,6 +27,9 @@ var lavapipeBreaks = map[string]string{
 	"api.copy_and_blit.core.blit_image.depth_stencil.d32_sfloat_s8_uint": "blits both aspects when only one is asked for",
 	"multiview.masks": "draws into the first view alone",
 	"fragment_operations.helpers_store_nothing":                           "crashes on gl_HelperInvocation",
+	"pipeline.multisample_interpolation.offset_interpolate_at.samples_1":  centerW,
+	"pipeline.multisample_interpolation.offset_interpolate_at.samples_4":  centerW,
+	"pipeline.multisample_interpolation.sample_interpolate_at.samples_4":  centerW,
 	"draw.dynamic_rendering.interpolation":                                "gives NaN where noperspective is clipped",
 	"query_pool.timestamp.copy_results_32_bits_with_availability":         "writes behind an unavailable query",
 	"api.copy_and_blit.core.image_to_image.one_aspect.d24_unorm_s8_uint":  "copies both aspects instead of one",
@@ -75,5 +78,7 @@ var lavapipeSometimes = map[string]string{
 
 const fenceBeforeSemaphore = "signals the fence before a semaphore of the same submission (chapter \"Fences\", first " +
 	"synchronization scope)"
+
+const centerW = "divides what it interpolates elsewhere by the 1/w of the pixel's center"
 
 const wrongCounter = "now and then a wrong counter value, or a segmentation fault in it"

@@ -24,5 +24,5 @@ func table() []definition {
 		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases(),
 		// Graphics
 		passCases(), drawCases(), fragmentCases(), lineCases(), drawStateCases(), dynamicStateCases(),
-		libraryCases())
+		libraryCases(), stageCases(), sharedImageCases())
 }

@@ -141,6 +141,9 @@ var graphicsFeatures = map[string]bool{
 const (
 	// manySampleCounts are those that attachments and sampled images can have where there is graphics.
 	manySampleCounts = sampleCounts | vk.SAMPLE_COUNT_8_BIT
+	// interpolationOffset is how far from the center of a pixel an input is evaluated at least: shaders compute with any
+	// offset as it is.
+	interpolationOffset = 2
 	// subPixelBits are the bits of a window coordinate behind the point.
 	subPixelBits = 8
 )
@@ -158,6 +161,8 @@ func extendLimits(l *vk.PhysicalDeviceLimits) {
 	}
 	l.SubPixelPrecisionBits, l.ViewportSubPixelBits = subPixelBits, subPixelBits
 	l.StandardSampleLocations = vk.TRUE
+	l.MinInterpolationOffset, l.MaxInterpolationOffset = -interpolationOffset, interpolationOffset
+	l.SubPixelInterpolationOffsetBits = subPixelBits
 	extendDrawLimits(l)
 }
 

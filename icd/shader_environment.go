@@ -97,6 +97,7 @@ var byFeature = []enabled{
 	{spirv.CapabilityClipDistance, []string{"shaderClipDistance"}},
 	{spirv.CapabilityCullDistance, []string{"shaderCullDistance"}},
 	{spirv.CapabilitySampleRateShading, []string{"sampleRateShading"}},
+	{spirv.CapabilityInterpolationFunction, []string{"sampleRateShading"}},
 	{spirv.CapabilityDrawParameters, []string{"shaderDrawParameters"}},
 	{spirv.CapabilityMultiView, []string{"multiview"}},
 	{spirv.CapabilityDemoteToHelperInvocation, []string{"shaderDemoteToHelperInvocation"}},

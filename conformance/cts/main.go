@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -49,6 +50,7 @@ func command() *cobra.Command {
 		shards     int
 		every      int
 		strict     string
+		graphics   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "cts --deqp-vk PATH [PATTERN...]",
@@ -74,7 +76,12 @@ func command() *cobra.Command {
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return err
 			}
-			p, err := readPlan(cmd.Context(), lists, &d, patterns, every)
+			directories := []string{lists}
+			if graphics { // first: a case counts for the first pattern that matches
+				directories = []string{filepath.Join(lists, "graphics"), lists}
+			}
+			d.withGraphics(graphics)
+			p, err := readPlan(cmd.Context(), directories, &d, patterns, every)
 			if cmd.Context().Err() != nil {
 				return errInterrupted
 			}
@@ -90,6 +97,8 @@ func command() *cobra.Command {
 	flags.StringArrayVar(&d.options, "deqp-option", nil, "a further option for it, such as --deqp-vk-device-id=2")
 	flags.StringVar(&lists, "lists", "conformance/cts/lists", "our lists of cases and exceptions")
 	flags.StringVar(&out, "out", "build/cts", "where results and logs go")
+	flags.BoolVar(&graphics, "graphics", false,
+		"run with FARSIDE_GRAPHICS=on, and the groups of graphics in LISTS/graphics as well")
 	flags.IntVar(&shards, "shards", runtime.NumCPU(), "how many processes run at once")
 	flags.IntVar(&every, "every", 1, "take a sample: the first case, the one so many behind it, and so on")
 	flags.StringVar(&strict, "strict", "",
@@ -110,7 +119,8 @@ func (p *plan) judge(cmd *cobra.Command, d *deqp, shards int, strict string) err
 	ways := []*deqp{d}
 	if strict != "" {
 		with, without := *d, *d
-		with.env, without.env = []string{"FARSIDE_STRICT=" + strict}, []string{"FARSIDE_STRICT="}
+		with.env = append(slices.Clone(d.env), "FARSIDE_STRICT="+strict)
+		without.env = append(slices.Clone(d.env), "FARSIDE_STRICT=")
 		ways = []*deqp{&with, &without}
 	}
 	start := time.Now()

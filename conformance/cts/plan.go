@@ -22,20 +22,12 @@ type plan struct {
 	complete                        bool       // every case of the groups is in cases
 }
 
-// readPlan reads the five lists of a directory and asks deqp-vk which cases there are. Patterns, if there are any,
+// readPlan reads the five lists of each directory and asks deqp-vk which cases there are. Patterns, if there are any,
 // narrow the choice. Of what they leave, one case in so many is taken (every, 1 or more). A group without a case is an
 // error, and so is an exception that stands for no case, if the plan is complete.
-func readPlan(ctx context.Context, lists string, d *deqp, patterns []string, every int) (*plan, error) {
-	var (
-		p    = &plan{complete: len(patterns) == 0 && every == 1}
-		errs [5]error
-	)
-	p.groups, errs[0] = readList(filepath.Join(lists, "cases.txt"), false)
-	p.skips, errs[1] = readList(filepath.Join(lists, "skips.txt"), true)
-	p.expected, errs[2] = readList(filepath.Join(lists, "expected-failures.txt"), true)
-	p.flakes, errs[3] = readList(filepath.Join(lists, "flakes.txt"), true)
-	p.findings, errs[4] = readList(filepath.Join(lists, "findings.txt"), true)
-	if err := errors.Join(errs[:]...); err != nil {
+func readPlan(ctx context.Context, lists []string, d *deqp, patterns []string, every int) (*plan, error) {
+	p := &plan{complete: len(patterns) == 0 && every == 1}
+	if err := p.readLists(lists); err != nil {
 		return nil, err
 	}
 	choice := patterns
@@ -62,6 +54,24 @@ func readPlan(ctx context.Context, lists string, d *deqp, patterns []string, eve
 		return nil, fmt.Errorf("%s has no case of the groups in %s that matches %q", d.path, lists, choice)
 	}
 	return p, p.unmatched()
+}
+
+// readLists reads the five lists of each directory.
+func (p *plan) readLists(directories []string) error {
+	var errs []error
+	for _, directory := range directories {
+		read := func(list *[]entry, name string, reasons bool) {
+			more, err := readList(filepath.Join(directory, name), reasons)
+			*list = append(*list, more...)
+			errs = append(errs, err)
+		}
+		read(&p.groups, "cases.txt", false)
+		read(&p.skips, "skips.txt", true)
+		read(&p.expected, "expected-failures.txt", true)
+		read(&p.flakes, "flakes.txt", true)
+		read(&p.findings, "findings.txt", true)
+	}
+	return errors.Join(errs...)
 }
 
 // unmatched names the entries that stand for no case: a typing error, or left over from a case that is gone.

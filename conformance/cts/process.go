@@ -24,10 +24,20 @@ type deqp struct {
 
 // baseOptions are those that the CTS' README requires or allows for a run, and how it talks to us. The log goes
 // through a pipe: it ends with the process, so a case that began in it and has no end is the one that crashed.
-// Farside has no graphics pipeline; without --deqp-compute-only no queue family would do, and no case would run.
-var baseOptions = []string{"--deqp-stdin-caselist", "--deqp-log-filename=/proc/self/fd/3", "--deqp-compute-only=enable",
+var baseOptions = []string{"--deqp-stdin-caselist", "--deqp-log-filename=/proc/self/fd/3",
 	"--deqp-shadercache=disable", "--deqp-log-images=disable", "--deqp-log-shader-sources=disable",
 	"--deqp-log-decompiled-spirv=disable", "--deqp-log-empty-loginfo=disable"}
+
+// withGraphics asks the driver for graphics, or says that it has none. In the latter case no queue family would do
+// without --deqp-compute-only, and no case would run.
+func (d *deqp) withGraphics(on bool) {
+	if on {
+		d.env = append(d.env, "FARSIDE_GRAPHICS=on")
+		return
+	}
+	d.env = append(d.env, "FARSIDE_GRAPHICS=off")
+	d.options = append([]string{"--deqp-compute-only=enable"}, d.options...)
+}
 
 // list calls f with each case that one of the patterns matches, in the order in which deqp-vk would run them. It
 // takes no driver.

@@ -50,6 +50,28 @@ func wantLines(t *testing.T, output string, want ...string) {
 	}
 }
 
+// With --graphics the groups of lists/graphics run as well, on a driver with graphics. The stand-in runs nothing if
+// the option of deqp-vk and the variable of the driver don't agree.
+func TestGraphics(t *testing.T) {
+	t.Parallel()
+	s := newSuite(t, "a.pass", "g.pass", "g.fail")
+	for _, name := range []string{"skips", "flakes", "findings"} {
+		s.write("lists/graphics/"+name+".txt", "")
+	}
+	s.write("lists/graphics/cases.txt", "dEQP-VK.g.*\n")
+	s.write("lists/graphics/expected-failures.txt", "dEQP-VK.g.fail # a pixel\n")
+	output, err := s.run()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	wantLines(t, output, "cts: ok: 1 cases in ", ": 1 passed\n")
+	output, err = s.run("--graphics")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	wantLines(t, output, "cts: ok: 3 cases in ", ": 2 passed, 1 failed as expected\n")
+}
+
 func TestEveryCaseRunsOnce(t *testing.T) {
 	t.Parallel()
 	var cases []string
@@ -448,7 +470,7 @@ func TestCancelledBeforeStart(t *testing.T) {
 	t.Parallel()
 	s := newSuite(t, "a.pass")
 	d := deqp{path: s.path("deqp-vk"), data: s.dir, dir: s.path("out"), timeout: time.Minute}
-	p, err := readPlan(t.Context(), s.path("lists"), &d, nil, 1)
+	p, err := readPlan(t.Context(), []string{s.path("lists")}, &d, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

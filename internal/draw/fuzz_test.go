@@ -153,6 +153,9 @@ func (s *scene) hostileShaders(c *choices) {
 	fs := s.state.Fragment.(*goShader)
 	fs.in = join(fs.in, builtins(spirv.BuiltInFragCoord, 4), builtins(spirv.BuiltInPointCoord, 2),
 		builtins(spirv.BuiltInSampleMask, 1), builtins(spirv.BuiltInClipDistance, 2), floats(5, 1))
+	if c.flag() {
+		fs.in = join(fs.in, setupVariables(compute.Interpolation(c.n(3))))
+	}
 	for i := range fs.in {
 		fs.in[i].Interpolation, fs.in[i].Place = compute.Interpolation(c.n(3)), compute.Place(c.n(3))
 	}

@@ -16,6 +16,8 @@ const (
 	inputFlat
 	inputInterpolated
 	inputBuiltIn
+	inputTerm  // of an interpolation that the shader does
+	inputSetup // what else it needs for that
 )
 
 // fragmentInput is an input of the fragment shader.
@@ -25,7 +27,10 @@ type fragmentInput struct {
 	at        int // in the primitive's attrs or flats
 	builtIn   spirv.BuiltIn
 	component uint32
+	half      uint8
 	integer   bool
+	term      compute.Term
+	shared    bool     // an input before it has the same attribute
 	from      []uint32 // the vertex shader's output
 	dst       []uint32
 }
@@ -67,7 +72,14 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 		if dst == nil {
 			continue
 		}
-		in := fragmentInput{builtIn: v.BuiltIn, component: v.Component, integer: v.Numeric != compute.Float, dst: dst}
+		in := fragmentInput{builtIn: v.BuiltIn, component: v.Component, integer: v.Numeric != compute.Float, dst: dst,
+			half: v.Half, term: v.Term}
+		if v.IsBuiltIn && v.BuiltIn == compute.BuiltInSetup {
+			in.kind = inputSetup
+			f.linear = f.linear || v.Component >= compute.SetupLinear
+			f.inputs = append(f.inputs, in)
+			continue
+		}
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
 			in.kind = inputBuiltIn
 			if v.BuiltIn == spirv.BuiltInFragCoord {
@@ -79,21 +91,24 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 		for k := range outputs {
 			o := &outputs[k]
 			if o.IsBuiltIn == v.IsBuiltIn && o.BuiltIn == v.BuiltIn && o.Location == v.Location &&
-				o.Component == v.Component && o.Half == v.Half {
+				o.Component == v.Component && (o.Half == v.Half || v.Term != 0) {
 				in.from = r.vertices.batch.Output(k)
 			}
 		}
 		switch {
 		case in.from == nil:
 			in.kind = inputMissing
+		case v.Term != 0:
+			in.kind = inputTerm
+			f.planAttribute(&in)
 		case v.Interpolation == compute.Flat || v.Numeric != compute.Float || v.Width == 64:
 			in.kind, in.at = inputFlat, f.perFlat
 			f.perFlat++
 		default:
 			place := f.placeFor(v.Place)
 			linear := v.Interpolation == compute.Linear
-			in.kind, in.at, in.place = inputInterpolated, f.perAttr, placeOf(linear, place)
-			f.perAttr += 3
+			in.kind, in.place = inputInterpolated, placeOf(linear, place)
+			f.planAttribute(&in)
 			f.linear = f.linear || linear
 			f.places[in.place].used = true
 			f.positions[place].used = true
@@ -130,7 +145,10 @@ func (f *fragmentStage) commit(r *run) {
 		switch in := &f.inputs[i]; in.kind {
 		case inputFlat:
 			f.flats = append(f.flats, in.from[p.provoker])
-		case inputInterpolated:
+		case inputInterpolated, inputTerm:
+			if in.shared {
+				continue
+			}
 			first := float(in.from, p.lanes[0])
 			f.attrs = append(f.attrs, first, 0, 0)
 			to := f.attrs[len(f.attrs)-2:]
@@ -219,6 +237,12 @@ func (f *fragmentStage) fillInputs(r *run) {
 			}
 		case inputBuiltIn:
 			f.fillBuiltIn(r, in, dst)
+		case inputTerm:
+			for k := range f.quads {
+				four(dst[4*k:], in.termWord(f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:]))
+			}
+		case inputSetup:
+			f.fillSetup(r, in, dst)
 		}
 	}
 }

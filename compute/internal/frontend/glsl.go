@@ -64,7 +64,7 @@ func (c *compiler) floatConstant(t *spirv.Type, x float64) ir.Value {
 
 func (c *compiler) lowerGLSL(i *spirv.Instruction, x spirv.GLSL, operands []uint32) {
 	t := c.resultType(i)
-	if c.lowerGeometric(i, x, operands) || c.lowerPacking(i, x, operands) {
+	if c.lowerGeometric(i, x, operands) || c.lowerPacking(i, x, operands) || c.lowerInterpolation(i, x, operands) {
 		return
 	}
 	elem, n := shape(c.typeOf(spirv.ID(operands[0])))

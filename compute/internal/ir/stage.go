@@ -45,7 +45,36 @@ type Variable struct {
 	Half          uint8 // of a 64-bit component: 0 low, 1 high
 	Interpolation Interpolation
 	Place         Place
+	Term          Term
 }
+
+// Term is what a Variable is of an input that the shader evaluates by itself, where it likes. The input's value is
+// TermFirst, a float of 32 bits, and two floats of 64 bits: TermSecond times the weight of the second vertex, and
+// TermThird times that of the third.
+type Term uint8
+
+// The terms.
+const (
+	Whole      Term = iota // the value itself, at Place
+	TermFirst              // what the first vertex has
+	TermSecond             // what the second vertex has more than the first one
+	TermThird
+)
+
+// BuiltInSetup is an input of fragment shaders that no module has: what else an evaluation needs to know of the quad
+// and its primitive. Its components are the Setup constants.
+const BuiltInSetup spirv.BuiltIn = 1 << 30
+
+// A plane is three components: how much it grows with x, and with y, and what it is at SetupOrigin.
+const (
+	SetupPixel       = 0  // x and y, integers
+	SetupSamples     = 2  // four words: of each sample a byte with its place in the pixel in sixteenths, x in the low half
+	SetupOrigin      = 6  // x and y of where planes begin; floats of 64 bits, as all that follow
+	SetupReciprocal  = 8  // the plane of 1/w
+	SetupPerspective = 11 // two planes: the weights of the second and third vertex, times 1/w
+	SetupLinear      = 17 // two planes: these weights on the screen
+	SetupEnd         = 23
+)
 
 // StageModes is what a shader says of its stage beside its interface.
 type StageModes struct {
