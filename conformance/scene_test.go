@@ -157,7 +157,11 @@ func (s *scene) drawing(l *look) *drawn {
 		if x, ok := b.(described); ok {
 			t = x.Type
 		}
-		bindings = append(bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1, Stages: stages})
+		own := stages
+		if t == vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT {
+			own = vk.ShaderStageFlags(vk.SHADER_STAGE_FRAGMENT_BIT)
+		}
+		bindings = append(bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1, Stages: own})
 	}
 	var setLayouts []vk.DescriptorSetLayout
 	if len(bindings) > 0 {
@@ -313,8 +317,10 @@ func (s *scene) read(t *attachment, aspect vk.ImageAspectFlags, layer uint32, si
 }
 
 // floats reads a target of VK_FORMAT_R32G32B32A32_SFLOAT: four for each pixel.
-func (s *scene) floats(t *attachment) []float32 {
-	b := s.read(t, vk.IMAGE_ASPECT_COLOR_BIT, 0, 16)
+func (s *scene) floats(t *attachment) []float32 { return s.layerFloats(t, 0) }
+
+func (s *scene) layerFloats(t *attachment, layer uint32) []float32 {
+	b := s.read(t, vk.IMAGE_ASPECT_COLOR_BIT, layer, 16)
 	return slices.Clone(unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4))
 }
 

@@ -290,7 +290,7 @@ func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 		case spirv.BuiltInPrimitiveId:
 			four(lanes, p.id)
 		case spirv.BuiltInLayer:
-			four(lanes, p.layer)
+			four(lanes, p.layer-p.view) // with multiview no shader has said a layer: it is the first
 		case spirv.BuiltInViewportIndex:
 			four(lanes, p.viewport)
 		case spirv.BuiltInViewIndex:
