@@ -14,9 +14,15 @@ type setupOf struct {
 	samples [16]uint32    // bytes
 }
 
-var testSetup = setupOf{origin: [2]float64{3.25, -7.5},
-	planes: [5][3]float64{{0.01, 0.02, 0.7}, {0.03, -0.01, 0.1}, {-0.02, 0.05, 0.3}, {0.011, 0.07, 0.2}, {0.05, 0.013, 0}},
-	samples: [16]uint32{0x26, 0x6e, 0xa2, 0xea, 0x88, 0x88, 0x88, 0x88, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0xff}}
+var testSetup = setupOf{
+	origin: [2]float64{3.25, -7.5},
+	planes: [5][3]float64{
+		{0.01, 0.02, 0.7}, {0.03, -0.01, 0.1}, {-0.02, 0.05, 0.3}, {0.011, 0.07, 0.2}, {0.05, 0.013, 0},
+	},
+	samples: [16]uint32{
+		0x26, 0x6e, 0xa2, 0xea, 0x88, 0x88, 0x88, 0x88, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0xff,
+	},
+}
 
 // at evaluates an attribute at a place, as draws do.
 func (s *setupOf) at(x, y float64, linear bool, a [3]float64) uint32 {

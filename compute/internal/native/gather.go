@@ -58,7 +58,8 @@ func (in *Inst) besides(o *Inst, n int) bool {
 }
 
 // members is how many loads of neighbours begin with the one under way: of 4 or 8 bytes, or one; any number up to the
-// distance of lanes, if they have one. They have different results, of which the last alone may be what gives the offsets.
+// distance of lanes, if they have one. They have different results, of which the last alone may be what gives the
+// offsets.
 func (c *compiler) members() int {
 	in := &c.insts[c.at]
 	most := min(8/int(in.unit()), c.most-len(c.fixed)-1) // one vector has the offsets
