@@ -191,9 +191,10 @@ pyverbs: ## run rdma-core's own tests on Farside (PYVERBS=path/to/rdma-core/test
 	$(GO) test ./conformance/verbs -run '^TestPyverbs$$' -count=1 -v -args -pyverbs=$(call quote,$(abspath $(PYVERBS)))
 
 .PHONY: soak
-soak: ## run the ring of processes that are killed and restarted (SOAK='--duration 10m --processes 8')
+soak: ## run rings of processes that are killed and restarted, and copy or draw (SOAK='--duration 10m --processes 8')
 	@$(MAKE) build
 	@$(ON_FARSIDE) $(GO) run ./conformance/soak $(SOAK)
+	@$(ON_FARSIDE) $(GO) run ./conformance/soak --draw $(SOAK)
 
 .PHONY: soak-fabric
 soak-fabric: ## run owners and peers of the fabric that are killed and restarted (SOAK='--duration 10m --peers 8')

@@ -78,9 +78,7 @@ func fillInterpolants(b *batchOf, extra map[uint32]func(lane int) uint32) {
 	}
 }
 
-// TestInterpolateAt evaluates scalars, components, elements, columns and members at places that differ between lanes.
-func TestInterpolateAt(t *testing.T) {
-	eachWay(t, "frag", `#version 450
+const interpolateShader = `#version 450
 layout(location = 0) in vec3 a;
 layout(location = 1) noperspective centroid in vec2 b;
 layout(location = 2) in float list[3];
@@ -102,7 +100,11 @@ void main() {
 	color[3].xy = interpolateAtSample(f, n).xw;
 	if (n > 9) color[3].zw = interpolateAtSample(b, 3);
 	else color[3].zw = interpolateAtOffset(block.p, vec2(0));
-}`, func(t *testing.T, p *Program) {
+}`
+
+// TestInterpolateAt evaluates scalars, components, elements, columns and members at places that differ between lanes.
+func TestInterpolateAt(t *testing.T) {
+	eachWay(t, "frag", interpolateShader, func(t *testing.T, p *Program) {
 		b := newBatchOf(t, p)
 		number := func(lane int) uint32 { return uint32(lane*5) % 24 }
 		offset := func(lane, axis int) float32 {
@@ -114,7 +116,8 @@ void main() {
 		fillInterpolants(b, map[uint32]func(int) uint32{30: func(int) uint32 { return 0 }})
 		b.fill(Variable{Location: 30}, func(lane int) uint32 { return bits32(float32(number(lane))) })
 		for axis := range 2 {
-			b.fill(Variable{Location: 30, Component: uint32(axis + 1)}, func(lane int) uint32 { return bits32(offset(lane, axis)) })
+			b.fill(Variable{Location: 30, Component: uint32(axis + 1)},
+				func(lane int) uint32 { return bits32(offset(lane, axis)) })
 		}
 		b.run(environment(), b.all(), b.all())
 		same := func(name string, lane int, v Variable, want uint32) {

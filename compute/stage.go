@@ -68,6 +68,8 @@ type Batch interface {
 	// when the execution has failed or was stopped: End says why.
 	Run(lanes, effects []uint8) bool
 	End() error
+	// Release gives up a batch that has ended: NewBatch may give it to somebody else.
+	Release()
 }
 
 // Inputs are what a graphics stage reads. Of what stands there Batch.Input may be nil.
@@ -89,5 +91,5 @@ func (c *Program) NewBatch() Batch {
 	if err := c.LayOut(); err != nil {
 		return vm.FailedBatch(err)
 	}
-	return c.engine.NewBatch(&c.Program, len(c.stage.Inputs), len(c.stage.Outputs))
+	return c.engine.Batch(&c.Program, len(c.stage.Inputs), len(c.stage.Outputs))
 }

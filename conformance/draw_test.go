@@ -65,8 +65,7 @@ func drawCases() []definition {
 		drawCase("draw.shader_draw_parameters", parametersCase, "ShaderDrawParameters"),
 	}
 	for t := vk.PRIMITIVE_TOPOLOGY_POINT_LIST; t <= vk.PRIMITIVE_TOPOLOGY_TRIANGLE_FAN; t++ {
-		name := strings.ToLower(strings.TrimPrefix(t.String(), "VK_PRIMITIVE_TOPOLOGY_"))
-		list = append(list, drawCase("draw.topology."+name, func(c *Case) { topologyCase(c, t) }))
+		list = append(list, drawCase("draw.topology."+topologyName(t), func(c *Case) { provokingCase(c, t, false) }))
 	}
 	return list
 }
@@ -327,13 +326,15 @@ func parametersCase(c *Case) {
 	s.pixelsOf(map[int][4]float64{33: {33, 8, 0, 8}, 34: {33, 8, 0, 8}})
 }
 
-// topologyCase draws eight vertices as a topology and asks which primitives have covered something: each pixel has the
-// number of the provoking vertex.
-func topologyCase(c *Case, t vk.PrimitiveTopology) {
-	s := c.scene(16, 16, 1, 1, 0, rgba32f)
-	defer s.close()
-	// Two rows of corners: 0 2 4 6 at y = 2, 1 3 5 7 at y = 14, each four pixels right of the one before.
-	s.draw(&look{vertex: `layout(location = 0) flat out int n;
+// topologyName is the end of a topology's name in cases.
+func topologyName(t vk.PrimitiveTopology) string {
+	return strings.ToLower(strings.TrimPrefix(t.String(), "VK_PRIMITIVE_TOPOLOGY_"))
+}
+
+// rows draws up to eight vertices in two rows, 0 2 4 6 at y = 2 and 1 3 5 7 at y = 14, each four pixels right of the
+// one before. Each pixel has the number of the provoking vertex.
+func rows(t vk.PrimitiveTopology) *look {
+	return &look{vertex: `layout(location = 0) flat out int n;
 			void main() {
 				vec2 p = vec2(2.5 + gl_VertexIndex / 2 * 4, gl_VertexIndex % 2 == 0 ? 2.5 : 14.5);
 				gl_Position = vec4(p / 8 - 1, 0, 1);
@@ -342,17 +343,35 @@ func topologyCase(c *Case, t vk.PrimitiveTopology) {
 			}`,
 		fragment: `layout(location = 0) flat in int n; layout(location = 0) out vec4 c;
 			void main() { c = vec4(n + 1, 0, 0, 1); }`,
-		edit: func(g *vulkan.GraphicsState) { g.Assembly.Topology = t },
-		record: func(cb vk.CommandBuffer) {
-			c.dev.CallOn("vkCmdDraw", uintptr(cb), 8, 1, 0, 0)
-		}})
+		edit: func(g *vulkan.GraphicsState) { g.Assembly.Topology = t }}
+}
+
+// provoking reads the provoking vertices of what rows has drawn, in order.
+func (s *scene) provoking() (list []int) {
 	pixels := s.floats(s.colors[0])
-	drawn := map[int]bool{}
 	for i := 0; i < len(pixels); i += 4 {
-		if pixels[i+3] == 1 {
-			drawn[int(pixels[i])-1] = true
+		if n := int(pixels[i]) - 1; pixels[i+3] == 1 && !slices.Contains(list, n) {
+			list = append(list, n)
 		}
 	}
+	slices.Sort(list)
+	return list
+}
+
+// provokingCase draws eight vertices as a topology and asks which primitives have covered something, by their
+// provoking vertices: the first of each, or the last.
+func provokingCase(c *Case, t vk.PrimitiveTopology, last bool) {
+	s := c.scene(16, 16, 1, 1, 0, rgba32f)
+	defer s.close()
+	l := rows(t)
+	l.edit = func(g *vulkan.GraphicsState) {
+		if g.Assembly.Topology = t; last {
+			s.last(g)
+		}
+	}
+	l.record = func(cb vk.CommandBuffer) { c.dev.CallOn("vkCmdDraw", uintptr(cb), 8, 1, 0, 0) }
+	s.draw(l)
+	got := s.provoking()
 	// The provoking vertices of the primitives that cover something.
 	want := map[vk.PrimitiveTopology][]int{
 		vk.PRIMITIVE_TOPOLOGY_POINT_LIST:     {0, 1, 2, 3, 4, 5, 6, 7},
@@ -362,11 +381,15 @@ func topologyCase(c *Case, t vk.PrimitiveTopology) {
 		vk.PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP: {0, 1, 2, 3, 4, 5},
 		vk.PRIMITIVE_TOPOLOGY_TRIANGLE_FAN:   {1, 2, 3, 4, 5, 6},
 	}[t]
-	var got []int
-	for n := range drawn {
-		got = append(got, n)
+	if last {
+		want = map[vk.PrimitiveTopology][]int{
+			vk.PRIMITIVE_TOPOLOGY_LINE_LIST:      {1, 3, 5, 7},
+			vk.PRIMITIVE_TOPOLOGY_LINE_STRIP:     {1, 2, 3, 4, 5, 6, 7},
+			vk.PRIMITIVE_TOPOLOGY_TRIANGLE_LIST:  {2, 5},
+			vk.PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP: {2, 3, 4, 5, 6, 7},
+			vk.PRIMITIVE_TOPOLOGY_TRIANGLE_FAN:   {2, 3, 4, 5, 6, 7},
+		}[t]
 	}
-	slices.Sort(got)
 	// Triangles of a fan lie over each other; the last ones hide some.
 	if t == vk.PRIMITIVE_TOPOLOGY_TRIANGLE_FAN {
 		for _, n := range got {
@@ -374,8 +397,8 @@ func topologyCase(c *Case, t vk.PrimitiveTopology) {
 				c.Errorf("a triangle with provoking vertex %d", n)
 			}
 		}
-		if !slices.Contains(got, 6) || !slices.Contains(got, 5) {
-			c.Errorf("provoking vertices %v, want 5 and 6 among them", got)
+		if end := want[len(want)-1]; !slices.Contains(got, end) || !slices.Contains(got, end-1) {
+			c.Errorf("provoking vertices %v, want %d and %d among them", got, end-1, end)
 		}
 		return
 	}

@@ -66,11 +66,13 @@ type passInstance struct {
 
 // instance makes them of targets; those behind the subpasses' attachments are described by the caller.
 func (s *scene) instance(targets []*attachment, descriptions []vk.AttachmentDescription2,
-	subpasses []vk.SubpassDescription2, layers uint32, imageless bool) *passInstance {
+	subpasses []vk.SubpassDescription2, layers uint32, imageless bool,
+	dependencies ...vk.SubpassDependency2) *passInstance {
 	c, a := s.c, &s.a
 	info := vulkan.Struct[vk.RenderPassCreateInfo2](a)
 	info.AttachmentCount, info.PAttachments = uint32(len(descriptions)), list(a, descriptions...)
 	info.SubpassCount, info.PSubpasses = uint32(len(subpasses)), list(a, subpasses...)
+	info.DependencyCount, info.PDependencies = uint32(len(dependencies)), list(a, dependencies...)
 	p := &passInstance{s: s, begin: vulkan.Struct[vk.RenderPassBeginInfo](a)}
 	out := vulkan.New[vk.RenderPass](a)
 	c.must("vkCreateRenderPass2", vk.Result(c.dev.Call("vkCreateRenderPass2", ptr(info), 0, ptr(out))))

@@ -41,6 +41,8 @@ type look struct {
 	record           func(cb vk.CommandBuffer) // nil: vkCmdDraw of three vertices
 	viewMask         uint32
 	layers           uint32
+	// create makes the pipeline of what edit has left; nil: vkCreateGraphicsPipelines of one.
+	create func(d *drawn, g *vulkan.GraphicsState) vk.Pipeline
 }
 
 const glslHead = `#version 450
@@ -157,7 +159,11 @@ func (s *scene) drawing(l *look) *drawn {
 		if x, ok := b.(described); ok {
 			t = x.Type
 		}
-		bindings = append(bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1, Stages: stages})
+		own := stages
+		if t == vk.DESCRIPTOR_TYPE_INPUT_ATTACHMENT {
+			own = vk.ShaderStageFlags(vk.SHADER_STAGE_FRAGMENT_BIT)
+		}
+		bindings = append(bindings, vulkan.Binding{Binding: uint32(i), Type: t, Count: 1, Stages: own})
 	}
 	var setLayouts []vk.DescriptorSetLayout
 	if len(bindings) > 0 {
@@ -205,8 +211,12 @@ func (s *scene) drawing(l *look) *drawn {
 	if l.edit != nil {
 		l.edit(g)
 	}
-	d.pipeline, r = c.dev.CreateGraphicsPipeline(g)
-	c.must("vkCreateGraphicsPipelines", r)
+	if l.create != nil {
+		d.pipeline = l.create(d, g)
+	} else {
+		d.pipeline, r = c.dev.CreateGraphicsPipeline(g)
+		c.must("vkCreateGraphicsPipelines", r)
+	}
 	s.free = append(s.free, func() {
 		c.dev.DestroyPipeline(d.pipeline)
 		c.dev.DestroyPipelineLayout(d.layout)
@@ -313,8 +323,10 @@ func (s *scene) read(t *attachment, aspect vk.ImageAspectFlags, layer uint32, si
 }
 
 // floats reads a target of VK_FORMAT_R32G32B32A32_SFLOAT: four for each pixel.
-func (s *scene) floats(t *attachment) []float32 {
-	b := s.read(t, vk.IMAGE_ASPECT_COLOR_BIT, 0, 16)
+func (s *scene) floats(t *attachment) []float32 { return s.layerFloats(t, 0) }
+
+func (s *scene) layerFloats(t *attachment, layer uint32) []float32 {
+	b := s.read(t, vk.IMAGE_ASPECT_COLOR_BIT, layer, 16)
 	return slices.Clone(unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4))
 }
 

@@ -25,6 +25,7 @@ type shaderMaker struct {
 	functions []string
 	wide      bool // with 8, 16 and 64 bits
 	local     int
+	stage     string // "vert" or "frag"; "" of a compute shader
 }
 
 const (
@@ -39,33 +40,10 @@ func makeShader(seed uint64) (text string, local int, wide bool) {
 	m.line("#version 450")
 	m.line("#extension GL_EXT_shader_explicit_arithmetic_types : enable")
 	m.line("layout(local_size_x = %d) in;", m.local)
-	m.line("layout(std430, binding = 0) readonly buffer In { uint data[64]; };")
-	m.line("layout(std430, binding = 1) buffer Out { uint results[]; };")
-	m.line("layout(std430, binding = 2) buffer Scratch { uint scratch[]; };")
-	m.line("layout(push_constant) uniform Push { uint pushed[4]; };")
-	m.line("struct Pair { uint x; ivec2 y; float z; };")
 	m.line("shared uint tile[%d];", m.local)
 	m.line("shared uint bins[16];")
-	m.line("const uint primes[8] = uint[8](2, 3, 5, 7, 11, 13, 17, 19);")
-	m.line("uint global = 1;")
-	m.line("float fix(precise float x) { return abs(x) < 65536.0 ? floor(x * 16.0) * 0.0625 : 1.5; }")
-	if m.wide {
-		m.line("double fix(precise double x) { return abs(x) < 1048576.0lf ? floor(x * 16.0lf) * 0.0625lf : 1.5lf; }")
-	}
-	m.function = true
-	for n := range m.rng.IntN(4) {
-		m.budget = 10
-		name := fmt.Sprintf("f%d", n)
-		m.line("uint %s(uint u0, int i0, precise float x0, inout uint u1) {", name)
-		m.depth++
-		m.locals([]string{"u2", "u3"}, []string{"i1", "i2"}, []string{"x1", "x2"})
-		m.statements(0)
-		m.line("return %s;", m.unsigned(2))
-		m.depth--
-		m.line("}")
-		m.functions = append(m.functions, name)
-	}
-	m.function = false
+	m.globals()
+	m.callees()
 	m.line("void main() {")
 	m.depth++
 	m.line("uint lid = gl_LocalInvocationIndex, gid = gl_GlobalInvocationID.x, group = gl_WorkGroupID.x;")
@@ -82,6 +60,41 @@ func makeShader(seed uint64) (text string, local int, wide bool) {
 	m.depth--
 	m.line("}")
 	return m.b.String(), m.local, m.wide
+}
+
+// globals declares what all stages have, but for the buffers that vertices, which may be shaded twice, don't write.
+func (m *shaderMaker) globals() {
+	m.line("layout(std430, binding = 0) readonly buffer In { uint data[64]; };")
+	if m.stage != "vert" {
+		m.line("layout(std430, binding = 1) buffer Out { uint results[]; };")
+		m.line("layout(std430, binding = 2) buffer Scratch { uint scratch[]; };")
+	}
+	m.line("layout(push_constant) uniform Push { uint pushed[4]; };")
+	m.line("struct Pair { uint x; ivec2 y; float z; };")
+	m.line("const uint primes[8] = uint[8](2, 3, 5, 7, 11, 13, 17, 19);")
+	m.line("uint global = 1;")
+	m.line("float fix(precise float x) { return abs(x) < 65536.0 ? floor(x * 16.0) * 0.0625 : 1.5; }")
+	if m.wide {
+		m.line("double fix(precise double x) { return abs(x) < 1048576.0lf ? floor(x * 16.0lf) * 0.0625lf : 1.5lf; }")
+	}
+}
+
+// callees writes functions that main may call.
+func (m *shaderMaker) callees() {
+	m.function = true
+	for n := range m.rng.IntN(4) {
+		m.budget = 10
+		name := fmt.Sprintf("f%d", n)
+		m.line("uint %s(uint u0, int i0, precise float x0, inout uint u1) {", name)
+		m.depth++
+		m.locals([]string{"u2", "u3"}, []string{"i1", "i2"}, []string{"x1", "x2"})
+		m.statements(0)
+		m.line("return %s;", m.unsigned(2))
+		m.depth--
+		m.line("}")
+		m.functions = append(m.functions, name)
+	}
+	m.function = false
 }
 
 func (m *shaderMaker) line(format string, args ...any) {
@@ -120,13 +133,15 @@ func (m *shaderMaker) output() {
 		"v.x ^ v.y", "v.z + v.w", "uint(int((w.x + w.y + w.z) * 16.0))", "p.x", "uint(p.y.x ^ p.y.y)",
 		"uint(int(p.z * 16.0))",
 		"a[0] ^ a[1] ^ a[2] ^ a[3]", "a[4] + a[5] * 3u + a[6] * 5u + a[7]",
-		"uint(int((b[0] + b[1] + b[2] + b[3] + b[4]) * 16.0))", "global",
-		"bins[lid & 15u]"}
+		"uint(int((b[0] + b[1] + b[2] + b[3] + b[4]) * 16.0))", "global"}
+	if m.stage == "" {
+		list = append(list, "bins[lid & 15u]")
+		m.line("barrier();")
+	}
 	if m.wide {
 		list = append(list, "uint(l0) ^ uint(l0 >> 32) ^ uint(l1) ^ uint(l1 >> 32)", "uint(h0) + (uint(c0) << 8)",
 			"uint(int(d0 * 16.0lf))")
 	}
-	m.line("barrier();")
 	for n, e := range list {
 		m.line("results[gid * %du + %du] = %s;", makerOutputs, n, e)
 	}
@@ -271,7 +286,7 @@ func (m *shaderMaker) statement(nest int) {
 			m.line("global = global * 3u + %s;", m.unsigned(1))
 		} else if m.atomics {
 			m.line("%s(bins[%s & 15u], %s);", m.operation, m.unsigned(1), m.unsigned(1))
-		} else {
+		} else if m.stage != "vert" {
 			m.line("scratch[gid * 16u + (%s & 15u)] = %s;", m.unsigned(1), m.unsigned(2))
 		}
 	}
@@ -375,12 +390,15 @@ func (m *shaderMaker) unsigned(depth int) string {
 		return fmt.Sprintf("%s[%s & %du]", m.pick("data", "primes"), m.unsigned(d), 7)
 	case 16:
 		// Indices into push constants must be the same for a workgroup.
+		if m.stage != "" {
+			return m.pick("pushed[2]", "pushed[(pushed[0] * 3u + pushed[3]) & 3u]")
+		}
 		return m.pick("pushed[2]", "pushed[gl_WorkGroupID.x & 3u]", "pushed[(gl_WorkGroupID.x * 3u + pushed[0]) & 3u]")
 	case 17:
 		if m.shared {
 			return fmt.Sprintf("tile[%s %% %du]", m.unsigned(d), m.local)
 		}
-		if m.function {
+		if m.function || m.stage == "vert" {
 			return "uint(-i0)"
 		}
 		return fmt.Sprintf("scratch[gid * 16u + (%s & 15u)]", m.unsigned(d))

@@ -23,5 +23,6 @@ func table() []definition {
 		subgroupCases(), reconvergenceCases(), clockCases(), assemblyCases(), printfCases(), robustnessCases(),
 		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases(),
 		// Graphics
-		passCases(), drawCases(), fragmentCases(), stageCases(), sharedImageCases())
+		passCases(), drawCases(), fragmentCases(), stageCases(), sharedImageCases(), inputCases(), wsiCases(), formatCases(),
+		lineCases(), drawStateCases(), dynamicStateCases(), libraryCases())
 }

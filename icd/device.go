@@ -28,7 +28,7 @@ func (p *physicalDevice) newDevice(info *vk.DeviceCreateInfo) (_ *device, err er
 	d.environment, d.offer = sync.OnceValue(d.newEnvironment), sync.OnceValue(d.newOffer)
 	d.exec = exec.Device{Resources: &resources{d, 0}, Stop: d.stop, Lost: d.executionFailed, Told: d.told,
 		Print: d.printed, Watchdog: p.settings.Watchdog, MaxGroups: p.limits.MaxComputeWorkGroupCount, Fault: d.queueFaults(),
-		Graphics: p.graphics()}
+		Graphics: p.graphics(), DrawInOrder: p.settings.DrawInOrder}
 	d.made = here()
 	d.strictness = p.settings.Strict
 	if d.strict(config.StrictNoncoherent | config.StrictAsync | config.StrictRDMA) {

@@ -20,5 +20,6 @@ func extendDrawLimits(l *vk.PhysicalDeviceLimits) {
 	l.MaxDrawIndexedIndexValue, l.MaxDrawIndirectCount = math.MaxUint32, math.MaxUint32
 	l.MaxViewports = exec.MaxViewports
 	l.PointSizeRange, l.PointSizeGranularity = [2]float32{1, exec.MaxPointSize}, sizes
+	l.StrictLines = vk.TRUE
 	l.LineWidthRange, l.LineWidthGranularity = [2]float32{1, exec.MaxLineWidth}, sizes
 }

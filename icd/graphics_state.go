@@ -78,8 +78,51 @@ func (m *graphicsMaker) readDynamic() error {
 		}
 		m.dynamic |= bit
 	}
+	// States of parts that the structure does not describe don't count: a library, or nobody, has those.
+	m.dynamic &= ownStates(m.own)
 	m.made.state.Dynamic |= m.dynamic
 	return nil
+}
+
+// inputStates, fragmentStates and outputStates are the dynamic states of parts. All others are of the
+// pre-rasterization shaders.
+var (
+	inputStates = statesOf(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT, vk.DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE,
+		vk.DYNAMIC_STATE_PRIMITIVE_TOPOLOGY, vk.DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE)
+	fragmentStates = statesOf(vk.DYNAMIC_STATE_DEPTH_BOUNDS, vk.DYNAMIC_STATE_STENCIL_COMPARE_MASK,
+		vk.DYNAMIC_STATE_STENCIL_WRITE_MASK, vk.DYNAMIC_STATE_STENCIL_REFERENCE, vk.DYNAMIC_STATE_DEPTH_TEST_ENABLE,
+		vk.DYNAMIC_STATE_DEPTH_WRITE_ENABLE, vk.DYNAMIC_STATE_DEPTH_COMPARE_OP,
+		vk.DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE, vk.DYNAMIC_STATE_STENCIL_TEST_ENABLE, vk.DYNAMIC_STATE_STENCIL_OP)
+	outputStates = statesOf(vk.DYNAMIC_STATE_BLEND_CONSTANTS, vk.DYNAMIC_STATE_LOGIC_OP_EXT,
+		vk.DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT, vk.DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT,
+		vk.DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT, vk.DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT,
+		vk.DYNAMIC_STATE_COLOR_WRITE_MASK_EXT, vk.DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT,
+		vk.DYNAMIC_STATE_SAMPLE_MASK_EXT, vk.DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT,
+		vk.DYNAMIC_STATE_ALPHA_TO_ONE_ENABLE_EXT)
+)
+
+func statesOf(list ...vk.DynamicState) (set exec.DynamicStates) {
+	for _, state := range list {
+		set |= exec.DynamicState(state)
+	}
+	return set
+}
+
+// ownStates are the dynamic states of parts.
+func ownStates(parts vk.GraphicsPipelineLibraryFlagsEXT) (set exec.DynamicStates) {
+	if parts&inputPart != 0 {
+		set |= inputStates
+	}
+	if parts&vertexPart != 0 {
+		set |= ^(inputStates | fragmentStates | outputStates)
+	}
+	if parts&fragmentPart != 0 {
+		set |= fragmentStates
+	}
+	if parts&outputPart != 0 {
+		set |= outputStates
+	}
+	return set
 }
 
 // wants holds a state that a feature allows to it.
@@ -141,8 +184,13 @@ func (m *graphicsMaker) readInput() error {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_00429,
 			"%v needs the feature geometryShader", a.Topology)
 	}
-	return enumerated(a.Topology, vk.PRIMITIVE_TOPOLOGY_PATCH_LIST,
-		vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_parameter)
+	list := a.Topology == vk.PRIMITIVE_TOPOLOGY_POINT_LIST || a.Topology == vk.PRIMITIVE_TOPOLOGY_LINE_LIST ||
+		a.Topology == vk.PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
+	return firstError(enumerated(a.Topology, vk.PRIMITIVE_TOPOLOGY_PATCH_LIST,
+		vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_parameter),
+		m.wants(s.Restart && list && !m.dynamic.Has(vk.DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE) &&
+			!m.dynamic.Has(vk.DYNAMIC_STATE_PRIMITIVE_TOPOLOGY), "primitiveTopologyListRestart",
+			vk.VUID_VkPipelineInputAssemblyStateCreateInfo_topology_06252))
 }
 
 func (m *graphicsMaker) readBindings(info *vk.PipelineVertexInputStateCreateInfo) error {
@@ -264,6 +312,8 @@ func (m *graphicsMaker) readRasterization() error {
 	}
 	dynamic := m.dynamic.Has
 	if err := firstError(m.readLines(r),
+		m.wants(s.ProvokingLast && !dynamic(vk.DYNAMIC_STATE_PROVOKING_VERTEX_MODE_EXT), "provokingVertexLast",
+			vk.VUID_VkPipelineRasterizationProvokingVertexStateCreateInfoEXT_provokingVertexMode_04883),
 		enumerated(s.PolygonMode, vk.POLYGON_MODE_POINT,
 			vk.VUID_VkPipelineRasterizationStateCreateInfo_polygonMode_parameter),
 		enumerated(s.FrontFace, vk.FRONT_FACE_CLOCKWISE,
@@ -293,15 +343,19 @@ func (m *graphicsMaker) readLines(r *vk.PipelineRasterizationStateCreateInfo) er
 		return nil
 	}
 	s.LineMode, s.StippleLines = l.LineRasterizationMode, l.StippledLineEnable != vk.FALSE
-	if !m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE) && s.StippleLines {
+	enable := m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT)
+	if !m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE) && (s.StippleLines || enable) {
 		s.StippleFactor, s.StipplePattern = l.LineStippleFactor, l.LineStipplePattern
-		if s.StippleFactor < 1 || s.StippleFactor > 256 {
+		if !enable && (s.StippleFactor < 1 || s.StippleFactor > 256) {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_stippledLineEnable_02767,
 				"lineStippleFactor %d is not from 1 to 256", s.StippleFactor)
 		}
 	}
 	mode := s.LineMode
-	return firstError(
+	if m.dynamic.Has(vk.DYNAMIC_STATE_LINE_RASTERIZATION_MODE_EXT) {
+		return nil
+	}
+	return firstError(m.checkStipple(),
 		m.wants(mode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR, "rectangularLines",
 			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02768),
 		m.wants(mode == vk.LINE_RASTERIZATION_MODE_BRESENHAM, "bresenhamLines",
@@ -310,6 +364,27 @@ func (m *graphicsMaker) readLines(r *vk.PipelineRasterizationStateCreateInfo) er
 			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_02770),
 		enumerated(mode, vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH,
 			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_lineRasterizationMode_parameter))
+}
+
+// checkStipple looks whether lines of the mode can be stippled.
+func (m *graphicsMaker) checkStipple() error {
+	s := &m.made.state.State
+	if !s.StippleLines || m.dynamic.Has(vk.DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT) {
+		return nil
+	}
+	switch s.LineMode {
+	case vk.LINE_RASTERIZATION_MODE_RECTANGULAR:
+		return m.wants(true, "stippledRectangularLines",
+			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02771)
+	case vk.LINE_RASTERIZATION_MODE_BRESENHAM:
+		return m.wants(true, "stippledBresenhamLines",
+			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02772)
+	case vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH:
+		return m.wants(true, "stippledSmoothLines",
+			vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02773)
+	}
+	return m.wants(true, "stippledRectangularLines",
+		vk.VUID_VkPipelineRasterizationLineStateCreateInfo_stippledLineEnable_02774)
 }
 
 // readViewports takes over viewports and scissors, or how many there are.

@@ -65,6 +65,7 @@ func (p *physicalDevice) fill(out *vk.PhysicalDeviceProperties2) {
 	p.memoryRelatedProperties(out)
 	p.shaderProperties(out)
 	descriptorProperties(out)
+	p.drawProperties(out)
 }
 
 func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
@@ -191,8 +192,13 @@ func (p *physicalDevice) memoryRelatedProperties(out *vk.PhysicalDevicePropertie
 		s.MaxBufferSize = p.maxMemoryAllocationSize()
 	}
 	if s := vk.Find[vk.PhysicalDeviceMaintenance5Properties](chain); s != nil {
-		*s = vk.PhysicalDeviceMaintenance5Properties{SType: s.SType, PNext: s.PNext} // all about drawing, but for the next
+		*s = vk.PhysicalDeviceMaintenance5Properties{SType: s.SType, PNext: s.PNext}
 		s.DepthStencilSwizzleOneSupport = vk.TRUE
+		if p.graphics() {
+			s.PolygonModePointSize = vk.TRUE
+			s.EarlyFragmentMultisampleCoverageAfterSampleCounting = vk.TRUE
+			s.EarlyFragmentSampleMaskTestBeforeSampleCounting = vk.TRUE
+		}
 	}
 	if s := vk.Find[vk.PhysicalDeviceMaintenance6Properties](chain); s != nil {
 		*s = vk.PhysicalDeviceMaintenance6Properties{SType: s.SType, PNext: s.PNext,

@@ -195,11 +195,15 @@ func regDMABufMR(c *cabi.Call) {
 }
 
 // file is the memory behind a descriptor.
-type file struct{ mapping, bytes []byte }
+type file struct {
+	mapping, bytes []byte
+	readOnly       bool
+}
 
-func (f *file) Enter() []byte { return f.bytes }
-func (f *file) Leave()        {}
-func (f *file) Close()        { _ = unix.Munmap(f.mapping) }
+func (f *file) Enter() []byte  { return f.bytes }
+func (f *file) Leave()         {}
+func (f *file) Close()         { _ = unix.Munmap(f.mapping) }
+func (f *file) ReadOnly() bool { return f.readOnly }
 
 const dmaBufMagic = 0x444d4142 // DMA_BUF_MAGIC
 
@@ -231,7 +235,7 @@ func mapFile(fd int, offset, length uint64, write bool) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{mapping: mapping, bytes: mapping[in:]}, nil
+	return &file{mapping: mapping, bytes: mapping[in:], readOnly: !write}, nil
 }
 
 // payload is how many of the bytes of a file are memory: those of vkGetMemoryFdKHR's opaque descriptors end in a page

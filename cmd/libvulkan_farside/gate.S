@@ -83,10 +83,19 @@ stderr: // the file that was descriptor 2 then: device and inode, or 0
 
 	.section .tbss, "awT", %nobits
 	.balign 8
-enrolled: // 1: gate_enrol has seen the thread. The next byte is 1 while it is in Go: see package gate's Outside
+enrolled: // 1: gate_enrol has seen the thread
 	.zero 8
 kept: // the thread's mask when it was enrolled
 	.zero 8
+
+	// 1 while the thread is in Go: see package gate's Outside. All libraries of a process share it, also those that
+	// dlopen(3) keeps apart: the dynamic linker has one definition of a unique symbol.
+	.section .tbss.farside_in_go, "awT", %nobits
+	.globl farside_in_go
+	.type farside_in_go, %gnu_unique_object
+	.size farside_in_go, 1
+farside_in_go:
+	.zero 1
 
 	.section .init_array.00101, "aw", %init_array
 	.balign 8
@@ -144,7 +153,7 @@ gate_tell_address:
 .endm
 
 // gate calls the Go function in rax with the arguments, which are all in registers. In a forked process it returns r10,
-// and so it does for a signal handler that has interrupted the thread in Go: that can't be entered twice.
+// and so it does for a signal handler that has interrupted the thread in Go, of this library or of another one.
 // A Go function that is called before the Go runtime has started waits for it.
 	.globl gate
 	.hidden gate
@@ -155,22 +164,23 @@ gate:
 	jz 1f
 	cmpq $0, (%r11)
 	je 3f
-1:	movq enrolled@gottpoff(%rip), %r11
-	cmpw $1, %fs:(%r11)
-	jne 5f
-2:	movb $1, %fs:1(%r11)
+1:	movq farside_in_go@gottpoff(%rip), %r11
+	cmpb $0, %fs:(%r11)
+	jne 6f
+	movq enrolled@gottpoff(%rip), %r11
+	cmpb $0, %fs:(%r11)
+	je 5f
+2:	movq farside_in_go@gottpoff(%rip), %r11
+	movb $1, %fs:(%r11)
 	subq $8, %rsp
 	call *%rax
 	addq $8, %rsp
-	movq enrolled@gottpoff(%rip), %r11
-	movb $0, %fs:1(%r11)
+	movq farside_in_go@gottpoff(%rip), %r11
+	movb $0, %fs:(%r11)
 	ret
-5:	cmpb $0, %fs:1(%r11)
-	jne 6f
-	pushq %rax
+5:	pushq %rax
 	call gate_enrol
 	popq %rax
-	movq enrolled@gottpoff(%rip), %r11
 	jmp 2b
 6:	movq %r10, %rax
 	ret
@@ -491,6 +501,15 @@ gate_offset:
 	movq enrolled@gottpoff(%rip), %rax
 	ret
 
+// gate_mark returns where farside_in_go is from there.
+	.globl gate_mark
+	.hidden gate_mark
+	.type gate_mark, %function
+gate_mark:
+	endbr64
+	movq farside_in_go@gottpoff(%rip), %rax
+	ret
+
 #elif defined(__aarch64__)
 #define SYS_GETPID 172
 #define SYS_RT_SIGACTION 134
@@ -527,7 +546,7 @@ gate_offset:
 .endm
 
 // gate calls the Go function in x16 with the arguments, which are all in registers. In a forked process it returns x17,
-// and so it does for a signal handler that has interrupted the thread in Go.
+// and so it does for a signal handler that has interrupted the thread in Go, of this library or of another one.
 // A Go function that is called before the Go runtime has started waits for it.
 	.globl gate
 	.hidden gate
@@ -538,31 +557,28 @@ gate:
 	cbz x9, 1f
 	ldr x10, [x9]
 	cbz x10, 3f
-1:	offset x9
+1:	mrs x10, tpidr_el0
+	offset x9, farside_in_go
+	ldrb w11, [x10, x9]
+	cbnz w11, 7f
+	offset x9
+	ldrb w11, [x10, x9]
+	cbz w11, 6f
+2:	offset x9, farside_in_go
 	mrs x10, tpidr_el0
-	add x9, x9, x10
-	ldrh w10, [x9]
-	cmp w10, #1
-	b.ne 6f
-2:	mov w10, #1
-	strb w10, [x9, #1]
+	mov w11, #1
+	strb w11, [x10, x9]
 	stp x29, x30, [sp, #-16]!
 	mov x29, sp
 	blr x16
 	ldp x29, x30, [sp], #16
-	offset x9
+	offset x9, farside_in_go
 	mrs x10, tpidr_el0
-	add x9, x9, x10
-	strb wzr, [x9, #1]
+	strb wzr, [x10, x9]
 	ret
-6:	ldrb w10, [x9, #1]
-	cbnz w10, 7f
-	stp x16, x30, [sp, #-16]!
+6:	stp x16, x30, [sp, #-16]!
 	bl gate_enrol
 	ldp x16, x30, [sp], #16
-	offset x9
-	mrs x10, tpidr_el0
-	add x9, x9, x10
 	b 2b
 7:	mov x0, x17
 	ret
@@ -926,6 +942,15 @@ gate_urgent:
 gate_offset:
 	hint #34 // bti c
 	offset x0
+	ret
+
+// gate_mark returns where farside_in_go is from there.
+	.globl gate_mark
+	.hidden gate_mark
+	.type gate_mark, %function
+gate_mark:
+	hint #34 // bti c
+	offset x0, farside_in_go
 	ret
 #else
 #error "no gate for this architecture"

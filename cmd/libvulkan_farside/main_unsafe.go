@@ -6,7 +6,7 @@ package main
 // #include <stdint.h>
 // extern uint64_t *gate_guard;
 // extern const uintptr_t gate_enrol_address, gate_tell_address;
-// extern uintptr_t gate_offset(void);
+// extern uintptr_t gate_offset(void), gate_mark(void);
 // extern const uintptr_t errno_address;
 import "C"
 
@@ -24,6 +24,7 @@ func init() {
 	C.gate_guard = (*C.uint64_t)(unsafe.Pointer(gate.Guard))
 	cabi.PassBy(cabi.Gate{
 		Offset: uintptr(C.gate_offset()),
+		Mark:   uintptr(C.gate_mark()),
 		Enrol:  uintptr(C.gate_enrol_address),
 		Tell:   uintptr(C.gate_tell_address),
 		Errno:  uintptr(C.errno_address),

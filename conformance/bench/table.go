@@ -167,6 +167,7 @@ compared between the drivers. Rows of verbs are of programs on the stand-in for 
 adapter.
 
 Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
+[benchmark-notes.md](benchmark-notes.md) says what bounds rows that miss.
 
 Machine: %s, %d logical processors, Linux %s, %s.
 Compared: %s.

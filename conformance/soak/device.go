@@ -21,7 +21,11 @@ func openInstance() (*vulkan.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	instance, r := loader.CreateInstance(vulkan.InstanceConfig{APIVersion: vk.API_VERSION_1_1})
+	version := uint32(vk.API_VERSION_1_1)
+	if drawing() {
+		version = vk.API_VERSION_1_3
+	}
+	instance, r := loader.CreateInstance(vulkan.InstanceConfig{APIVersion: version})
 	return instance, must("vkCreateInstance", r)
 }
 
@@ -37,6 +41,11 @@ func openDevice(instance *vulkan.Instance) (*vulkan.Device, [2]vk.Queue, error) 
 	defer a.Close()
 	timeline := vulkan.Struct[vk.PhysicalDeviceTimelineSemaphoreFeatures](&a)
 	timeline.TimelineSemaphore = vk.TRUE
+	if drawing() {
+		dynamic := vulkan.Struct[vk.PhysicalDeviceDynamicRenderingFeatures](&a)
+		dynamic.DynamicRendering = vk.TRUE
+		timeline.PNext = vulkan.Ptr(dynamic)
+	}
 	d, r := instance.CreateDevice(list[0], vulkan.DeviceConfig{
 		Queues: []uint32{n},
 		Extensions: []string{vk.KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, vk.KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
@@ -88,7 +97,12 @@ func newBlock(d *vulkan.Device, external bool, fd int) (block, error) {
 	}
 	var b block
 	var r vk.Result
-	if b.buffer, r = d.CreateBuffer(bufferSize, types); r != vk.SUCCESS {
+	if !external && drawing() {
+		b.buffer, r = d.CreateUsageBuffer(bufferSize, vk.BUFFER_USAGE_STORAGE_BUFFER_BIT|vulkan.Transfers, nil)
+	} else {
+		b.buffer, r = d.CreateBuffer(bufferSize, types)
+	}
+	if r != vk.SUCCESS {
 		return b, must("vkCreateBuffer", r)
 	}
 	req := d.BufferRequirements(b.buffer)

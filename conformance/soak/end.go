@@ -19,18 +19,20 @@ var (
 
 // An end is a node's end of a link: right, where it writes, or left, where it reads.
 type end struct {
-	n      *node
-	side   int
-	d      *vulkan.Device
-	queue  vk.Queue
-	host   block // where the pattern is written, or read
-	shared block // exported by the writer, imported by the reader
-	mine   vk.Semaphore
-	theirs vk.Semaphore
-	fence  vk.Fence
-	pool   vk.CommandPool
-	buffer vk.CommandBuffer
-	done   chan struct{} // closed when run has ended; nil before it began
+	n       *node
+	side    int
+	d       *vulkan.Device
+	queue   vk.Queue
+	host    block   // where the pattern is written, or read
+	shared  block   // exported by the writer, imported by the reader
+	canvas  canvas  // in its place where it is drawn
+	painter painter // of a writer that draws
+	mine    vk.Semaphore
+	theirs  vk.Semaphore
+	fence   vk.Fence
+	pool    vk.CommandPool
+	buffer  vk.CommandBuffer
+	done    chan struct{} // closed when run has ended; nil before it began
 
 	mu      sync.Mutex
 	closing bool
@@ -52,12 +54,9 @@ func newEnd(n *node, side int) (e *end, fds []int, err error) {
 		return e, fds, err
 	}
 	if side == right {
-		if e.shared, err = newBlock(e.d, true, -1); err != nil {
+		fd, err := e.share()
+		if err != nil {
 			return e, fds, err
-		}
-		fd, r := e.d.GetFd(e.shared.memory, opaqueMemory)
-		if r != vk.SUCCESS {
-			return e, fds, must("vkGetMemoryFdKHR", r)
 		}
 		fds = append(fds, fd)
 	}
@@ -93,21 +92,18 @@ func (e *end) take(fds []int) (err error) {
 	if want := 1 + e.side; len(fds) != want {
 		return errors.New("a wrong number of descriptors came")
 	}
-	src, dst := e.host, e.shared
 	if e.side == left {
-		if e.shared, err = newBlock(e.d, true, fds[0]); err != nil {
+		if err = e.accept(fds[0]); err != nil {
 			return err
 		}
 		fds = fds[1:]
-		src, dst = e.shared, e.host
 	}
 	if r := e.d.ImportSemaphoreFd(e.theirs, opaqueSemaphore, 0, fds[0]); r != vk.SUCCESS {
 		return must("vkImportSemaphoreFdKHR", r)
 	}
 	fds = nil
-	r := e.d.Record(e.buffer, 0, func(cb vk.CommandBuffer) { e.d.CopyCommand(cb, dst.buffer, src.buffer, bufferSize) })
-	if r != vk.SUCCESS {
-		return must("recording", r)
+	if err := e.record(); err != nil {
+		return err
 	}
 	e.done = make(chan struct{})
 	go func() {
@@ -256,6 +252,10 @@ func (e *end) free() {
 	e.d.DestroyFence(e.fence)
 	e.d.DestroySemaphore(e.mine)
 	e.d.DestroySemaphore(e.theirs)
+	if drawing() {
+		e.painter.free(e.d)
+		e.canvas.free(e.d)
+	}
 	e.host.free(e.d)
 	e.shared.free(e.d)
 }

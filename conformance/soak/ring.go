@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/conformance/internal/soaking"
+	"farside/conformance/shaders"
 )
 
 const (
@@ -26,6 +27,8 @@ const (
 type config struct {
 	soaking.Run
 	nodes int
+	draw  bool   // what is sent is drawn into shared images
+	cache string // the directory with the nodes' shaders
 }
 
 // A worker is a node's process, as the supervisor sees it.
@@ -85,6 +88,13 @@ func (s summary) String() string {
 
 // soak runs the ring for its duration and lets it come to rest.
 func soak(ctx context.Context, c config, p *soaking.Progress) (summary, error) {
+	if c.draw {
+		var err error
+		if c.cache, err = os.MkdirTemp("", "farside-soak-"); err != nil {
+			return summary{}, err
+		}
+		defer os.RemoveAll(c.cache)
+	}
 	r := &ring{config: c, rng: rand.New(rand.NewPCG(c.Seed, 1)), workers: make([]*worker, c.nodes),
 		events: make(chan event), starts: make(chan int, c.nodes), sum: summary{seed: c.Seed}}
 	for i := range c.nodes {
@@ -125,6 +135,9 @@ func (r *ring) start(i int) error {
 	}
 	w.cmd = exec.Command(os.Args[0])
 	w.cmd.Env = append(os.Environ(), nodeVariable+"="+strconv.Itoa(i))
+	if r.draw {
+		w.cmd.Env = append(w.cmd.Env, drawVariable+"=1", "FARSIDE_GRAPHICS=on", shaders.CacheEnv+"="+r.cache)
+	}
 	w.cmd.ExtraFiles = []*os.File{theirs}
 	w.cmd.Stderr = &w.stderr
 	if err := w.cmd.Start(); err != nil {

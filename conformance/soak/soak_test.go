@@ -41,6 +41,17 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		c.nodes, c.Duration, c.KillEvery = 4, 4*time.Second, 500*time.Millisecond
 	}
+	t.Run("copy", func(t *testing.T) { soakFor(t, c) })
+	t.Run("draw", func(t *testing.T) {
+		if _, err := exec.LookPath("glslangValidator"); err != nil {
+			t.Skip("glslangValidator is missing (Debian package glslang-tools)")
+		}
+		c.draw, c.nodes, c.Duration = true, 4, min(c.Duration, 8*time.Second)
+		soakFor(t, c)
+	})
+}
+
+func soakFor(t *testing.T, c config) {
 	sum, err := soak(t.Context(), c, soaking.NewProgress(os.Stderr, false, c.Duration))
 	t.Logf("\n%v", sum)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 // A line for each packet: where it is in the capture, what it is, and what tshark has to say against it.
 var dissect = []string{"-n", "-T", "fields", "-e", "frame.number", "-e", "infiniband.bth.opcode", "-e",
-	"infiniband.mad.attributeid", "-e", "_ws.expert.message", "-e", "_ws.malformed"}
+	"infiniband.mad.attributeid", "-e", "infiniband.aeth.syndrome", "-e", "_ws.expert.message", "-e", "_ws.malformed"}
 
 // invariant is a program for scapy: for each IPv4 packet of a capture to the port of RoCEv2, the CRC that it has and
 // the one that it should have.
@@ -71,8 +72,8 @@ func (h *hosts) capture(t *testing.T, host int, device string) (file string, sto
 	}
 }
 
-// TestPackets captures what programs send each other, connection management included. tshark dissects each packet
-// without a warning, and scapy computes the same invariant CRCs.
+// TestPackets captures what programs send each other, connection management, refusals and what is sent again included.
+// tshark dissects each packet without a warning, and scapy computes the same invariant CRCs.
 func TestPackets(t *testing.T) {
 	need(t, "ibverbs-utils", "ibv_rc_pingpong")
 	need(t, "rdmacm-utils", "rping")
@@ -84,9 +85,17 @@ func TestPackets(t *testing.T) {
 	for _, line := range []string{
 		"ibv_rc_pingpong -g 0 -n 3 -s 3001", "ibv_uc_pingpong -g 0 -n 3 -s 3001", "ibv_ud_pingpong -g 0 -n 3 -s 777",
 		"ib_write_bw -F -n 5 -s 2500", "ib_read_bw -F -n 5 -s 2501", "ib_atomic_bw -F -n 5",
+		"ib_write_bw -F -n 5 -s 2500 -c XRC", "ib_send_bw -F -n 5 -s 2500 -c XRC", "ib_send_bw -F -n 5 -s 77 -c XRC",
 	} {
 		h.run(t, line, line+" 10.9.0.2")
 	}
+	invalidate := compile(t, "invalidate.c")
+	deviceMemory(t, h.command(t, 1, invalidate, "owner"), h.command(t, 0, invalidate, "peer"))
+	t.Run("lost", func(t *testing.T) {
+		t.Setenv("FARSIDE_FAULTS", "rdma.packet=drop@3; rdma.packet=drop@9; rdma.packet=duplicate@14")
+		const line = "ib_write_bw -F -n 5 -s 6000 -u 14"
+		h.run(t, line, line+" 10.9.0.2")
+	})
 	h.run(t, "ibv_rc_pingpong -g 1 -n 3 -s 3001", "ibv_rc_pingpong -g 1 -n 3 -s 3001 10.9.0.2")
 	h.run(t, "rping -a 10.9.0.2 -C 2 -V -s", "rping -a 10.9.0.2 -C 2 -V -c")
 	h.run(t, "udaddy", "udaddy -s 10.9.0.2")
@@ -96,18 +105,30 @@ func TestPackets(t *testing.T) {
 	if err != nil {
 		t.Fatalf("tshark: %v", err)
 	}
-	opcodes, attributes := map[string]int{}, map[string]int{}
+	opcodes, attributes, syndromes := map[string]int{}, map[string]int{}, map[uint64]int{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(fields) != 5 || fields[1] == "" || fields[3]+fields[4] != "" {
+		if len(fields) != 6 || fields[1] == "" || fields[4]+fields[5] != "" {
 			t.Errorf("tshark: %q", fields)
 			continue
 		}
 		opcodes[fields[1]]++
 		attributes[fields[2]]++
+		if s, err := strconv.ParseUint(fields[3], 0, 8); err == nil {
+			syndromes[s]++
+		}
 	}
-	for _, o := range []string{"0", "1", "2", "6", "7", "8", "12", "13", "14", "15", "17", "18", "20", "32", "33", "34",
-		"100"} {
+	rnr := 0
+	for s, n := range syndromes {
+		if s>>5 == 1 {
+			rnr += n
+		}
+	}
+	if rnr == 0 || syndromes[0x60] == 0 || syndromes[0x62] == 0 {
+		t.Errorf("of receivers that are not ready, of sequence errors and of access errors, some are missing: %v", syndromes)
+	}
+	for _, o := range []string{"0", "1", "2", "6", "7", "8", "12", "13", "14", "15", "17", "18", "20", "22", "32", "33",
+		"34", "100", "160", "162", "164", "166", "167", "168", "177"} {
 		if opcodes[o] == 0 {
 			t.Errorf("no packet had the opcode %s", o)
 		}

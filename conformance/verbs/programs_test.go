@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,4 +140,60 @@ func TestPerftest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDataOfPerftest looks at what perftest's programs move, which they don't themselves: their memory is a file here.
+// Both fill it with the same random bytes, in two parts that differ; the client's first part and the server's second
+// one are what work reads and writes.
+func TestDataOfPerftest(t *testing.T) {
+	need(t, "perftest", "ib_write_bw")
+	if out, _ := exec.Command("ib_write_bw", "--help").CombinedOutput(); !strings.Contains(string(out), "--mmap=") {
+		t.Skip("this ib_write_bw has no --mmap")
+	}
+	h := newHosts(t)
+	for _, program := range []string{"ib_write_bw", "ib_read_bw", "ib_send_bw"} {
+		for where, both := range map[string]func(server, client []string){
+			"host": func(server, client []string) {
+				port := freePort(t)
+				both(t, append(server, "-p", port), append(client, "-p", port, "127.0.0.1"), listensAt(port))
+			},
+			"hosts": func(server, client []string) { h.both(t, server, append(client, "10.9.0.2")) },
+		} {
+			t.Run(program+"/"+where, func(t *testing.T) {
+				const size = 65536
+				dir := t.TempDir()
+				var files [2]string
+				var lines [2][]string
+				for i, name := range []string{"server", "client"} {
+					files[i] = filepath.Join(dir, name)
+					if err := os.WriteFile(files[i], make([]byte, 8*size), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					lines[i] = []string{program, "-F", "-n", "5", "-s", strconv.Itoa(size), "--mmap=" + files[i]}
+				}
+				both(lines[0], lines[1])
+				server, client := halves(t, files[0], size), halves(t, files[1], size)
+				untouched := client
+				if program == "ib_read_bw" {
+					untouched = server
+				}
+				if bytes.Equal(untouched[0], untouched[1]) {
+					t.Fatal("the program fills both parts with the same, so that nothing shows")
+				}
+				if !bytes.Equal(client[0], server[1]) {
+					t.Error("other data came than was there")
+				}
+			})
+		}
+	}
+}
+
+// halves are the two parts of a file with perftest's memory.
+func halves(t *testing.T, file string, size int) [2][]byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [2][]byte{b[:size], b[size : 2*size]}
 }

@@ -143,3 +143,9 @@ func (d *Device) BindVertices(cb vk.CommandBuffer, binding uint32, b vk.Buffer) 
 	defer a.Close()
 	d.CallOn("vkCmdBindVertexBuffers", uintptr(cb), uintptr(binding), 1, addr(Put(&a, b)), addr(New[vk.DeviceSize](&a)))
 }
+
+// Behind puts a structure first in the chain of another, both by their addresses.
+func Behind(head, s unsafe.Pointer) {
+	h, n := (*vk.BaseOutStructure)(head), (*vk.BaseOutStructure)(s)
+	n.PNext, h.PNext = h.PNext, n
+}

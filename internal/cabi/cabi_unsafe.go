@@ -86,7 +86,8 @@ var (
 // Gate is what the stubs need of the library's gate, which symbols of the library pass by themselves. Without it, in
 // tests, threads come in as they are and forked processes are told nothing.
 type Gate struct {
-	Offset uintptr // from the thread's pointer: a byte that is 1 once the thread is enrolled, then one that is 1 in Go
+	Offset uintptr // from the thread's pointer: a byte that is 1 once the thread is enrolled
+	Mark   uintptr // from there, too: a byte that is 1 while the thread is in Go of any library; 0 without a gate
 	Enrol  uintptr // void (*)(void): enrols the calling thread
 	Tell   uintptr // void (*)(void): writes a forked process' message
 	Errno  uintptr // int *(*)(void): where the calling thread's errno is
@@ -95,7 +96,7 @@ type Gate struct {
 // PassBy has the stubs use a library's gate. Call it once, before C may call any command.
 func PassBy(g Gate) {
 	passed = g
-	gate.MarkAt(g.Offset + 1)
+	gate.MarkAt(g.Mark)
 }
 
 // Protect runs the Go side of a symbol that the library exports, which no stub protects: f's panic is reported as

@@ -34,23 +34,26 @@ TEXT farside_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVQ BX, (Frame_kept+8)(SP)
 
 enter:
-	MOVQ ·passed+Gate_Offset(SB), R10
+	MOVQ ·passed+Gate_Mark(SB), R10
 	TESTQ R10, R10
 	JEQ  entered
-	BYTE $0x64; CMPW (R10), $1 // FS: enrolled, and not in Go
-	JNE  special
+	BYTE $0x64; CMPB (R10), $0 // FS:
+	JNE  nested
+	MOVQ ·passed+Gate_Offset(SB), R11
+	BYTE $0x64; CMPB (R11), $0
+	JEQ  special
 enrolled:
-	BYTE $0x64; MOVB $1, 1(R10)
+	BYTE $0x64; MOVB $1, (R10)
 entered:
 	MOVQ ·dispatchPC(SB), DI
 	MOVQ SP, SI
 	XORL DX, DX
 	XORL CX, CX
 	CALL crosscall2(SB)
-	MOVQ ·passed+Gate_Offset(SB), R10
+	MOVQ ·passed+Gate_Mark(SB), R10
 	TESTQ R10, R10
 	JEQ  left
-	BYTE $0x64; MOVB $0, 1(R10)
+	BYTE $0x64; MOVB $0, (R10)
 left:
 	MOVQ Frame_lent(SP), DI
 	TESTQ DI, DI
@@ -75,11 +78,9 @@ refused:
 	JMP  enter
 
 special:
-	BYTE $0x64; CMPB 1(R10), $0
-	JNE  nested
 	MOVQ ·passed+Gate_Enrol(SB), R10
 	CALL R10
-	MOVQ ·passed+Gate_Offset(SB), R10
+	MOVQ ·passed+Gate_Mark(SB), R10
 	JMP  enrolled
 
 nested:

@@ -22,16 +22,19 @@ TEXT farside_verbs_entry(SB), NOSPLIT|NOFRAME, $0
 	MOVD ZR, Call_Errno(RSP)
 
 	MOVD $·passed(SB), R10
-	MOVD Gate_Offset(R10), R11
+	MOVD Gate_Mark(R10), R11
 	CBZ  R11, entered
 	MRS  TPIDR_EL0, R12
 	ADD  R12, R11
-	MOVHU (R11), R12
-	CMP  $1, R12 // enrolled, and not in Go
-	BNE  special
+	MOVBU (R11), R13
+	CBNZ R13, nested
+	MOVD Gate_Offset(R10), R13
+	ADD  R12, R13
+	MOVBU (R13), R13
+	CBZ  R13, special
 enrolled:
 	MOVD $1, R12
-	MOVB R12, 1(R11)
+	MOVB R12, (R11)
 entered:
 	MOVD $·verbsPC(SB), R0
 	MOVD (R0), R0
@@ -40,11 +43,11 @@ entered:
 	MOVD ZR, R3
 	BL   crosscall2(SB)
 	MOVD $·passed(SB), R10
-	MOVD Gate_Offset(R10), R11
+	MOVD Gate_Mark(R10), R11
 	CBZ  R11, left
 	MRS  TPIDR_EL0, R12
 	ADD  R12, R11
-	MOVB ZR, 1(R11)
+	MOVB ZR, (R11)
 left:
 	MOVD Call_Errno(RSP), R10
 	CBZ  R10, answered
@@ -61,12 +64,10 @@ answered:
 	RET
 
 special:
-	MOVBU 1(R11), R12
-	CBNZ R12, nested
 	MOVD Gate_Enrol(R10), R10
 	BL   (R10)
 	MOVD $·passed(SB), R10
-	MOVD Gate_Offset(R10), R11
+	MOVD Gate_Mark(R10), R11
 	MRS  TPIDR_EL0, R12
 	ADD  R12, R11
 	B    enrolled

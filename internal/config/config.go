@@ -30,6 +30,7 @@ type Settings struct {
 	Watchdog         time.Duration // how long a dispatch may go without progress; 0: for ever
 	Kernels          Kernels
 	Graphics         bool   // queue family 0 has graphics
+	DrawInOrder      bool   // a core for each draw
 	HeapDevice       uint64 // bytes; 0: a share of the machine's memory
 	HeapHost         uint64 // bytes; 0: a share of the machine's memory
 	DriverUUID       *[16]byte

@@ -42,6 +42,9 @@ var values = map[string]struct {
 		"go": {Kernels: KernelsGo}, "vector": {Kernels: KernelsVector}, "AVX2": {Kernels: KernelsVector},
 		"narrow": {Kernels: KernelsNarrow},
 	}, []string{"mmx", "best", "neon"}},
+	"FARSIDE_DRAWS": {map[string]Settings{
+		"ordered": {DrawInOrder: true}, "binned": {},
+	}, []string{"x", "on"}},
 	"FARSIDE_GRAPHICS": {map[string]Settings{
 		"on": {Graphics: true}, "1": {Graphics: true}, "OFF": {}, "0": {},
 	}, []string{"yes", "2"}},

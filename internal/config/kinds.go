@@ -43,6 +43,8 @@ var kernels = oneOf("one of `go`, `vector`, `narrow`", map[string]Kernels{"go": 
 
 var onOff = oneOf("one of `on`, `off`", map[string]bool{"on": true, "1": true, "off": false, "0": false})
 
+var draws = oneOf("one of `binned`, `ordered`", map[string]bool{"binned": false, "ordered": true})
+
 var duration = kind[time.Duration]{"a duration such as `90s` or `5m`, or `0` for none",
 	func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)

@@ -36,6 +36,9 @@ var Table = []Variable{
 			"The results are the same, bit for bit."),
 	row("FARSIDE_GRAPHICS", onOff, false, func(s *Settings) *bool { return &s.Graphics },
 		"`off`", "Whether queue family 0 has graphics, which are not whole yet: [graphics.md](graphics.md)."),
+	row("FARSIDE_DRAWS", draws, false, func(s *Settings) *bool { return &s.DrawInOrder },
+		"`binned`", "How draws are rasterized: `binned` is in tiles on all cores, `ordered` primitive by primitive on one "+
+			"core. The results are the same, bit for bit."),
 	row("FARSIDE_HEAP_DEVICE", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapDevice },
 		"half of the machine's memory, or of the cgroup's limit where that is lower", "Size of the device heap."),
 	row("FARSIDE_HEAP_HOST", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapHost },

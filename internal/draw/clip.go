@@ -126,9 +126,10 @@ func (z *rasterizer) load(c *corner, vs *vertexStage, lane uint32, v *viewport) 
 	}
 }
 
-// project finds where a corner with w > 0 lies in the framebuffer (chapter "Controlling the Viewport").
+// project finds where a corner with w > 0 lies in the framebuffer (chapter "Controlling the Viewport"). Where clipping
+// has rounded w to 0 or below, 1/w times 0 would be no number.
 func (z *rasterizer) project(c *corner, v *viewport) {
-	c.q = 1 / c.w
+	c.q = 1 / max(c.w, leastW)
 	c.px = min(max(v.ox+float64(v.hx*(c.x*c.q)), -guardBand), guardBand)
 	c.py = min(max(v.oy+float64(v.hy*(c.y*c.q)), -guardBand), guardBand)
 	c.depth = v.oz + float64(v.pz*(c.z*c.q))

@@ -2,12 +2,14 @@
 // the pipeline and the dynamic state say (State), the attachments (Pass), buffers and shaders. What goes out lies in
 // memory: attachments, what shaders write, and counts for queries. It knows no handles.
 //
-// Primitives go one after the other to where their fragments are tested and written, so that their order needs no
-// thought. Only shaders run for many at once: vertices, and then 2x2 fragments of many primitives, wait until there are
-// enough of them for a batch. A faster way is compared with this one, bit for bit.
+// Primitives go one after the other to where their fragments are tested and written. Shaders run for many at once:
+// vertices, and then 2x2 fragments of many primitives, wait until there are enough of them for a batch. Polygons wait
+// in bins, which several cores fill. Without these (Draw.InOrder) the order of primitives needs no thought: the other
+// way is compared with this one, bit for bit.
 //
-// A draw is one goroutine's. Several may run at once, on the same State, too. Memory of the application is touched
-// within Execute alone. A fault there is a panic that passes through Execute; batches are ended all the same.
+// A draw is one goroutine's, and the cores' that it asks for help. Several may run at once, on the same State, too.
+// Memory of the application is touched within Execute alone. A fault there is a panic that passes through Execute;
+// batches are ended all the same.
 package draw
 
 import (
@@ -154,4 +156,6 @@ type Draw struct {
 	DrawIndex    uint32 // of indirect and multi draws
 
 	Statistics *Statistics // nil: nobody counts
+
+	InOrder bool // one core draws, primitive by primitive: what bins are compared with
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"farside/compute"
@@ -82,7 +83,7 @@ func TestFailures(t *testing.T) {
 		if err := s.Execute(); !errors.Is(err, bad) {
 			t.Errorf("vertex %v: the error is %v", vertex, err)
 		}
-		if v, f := s.state.Vertex.(*goShader).open, s.state.Fragment.(*goShader).open; v != 0 || f != 0 {
+		if v, f := s.state.Vertex.(*goShader).open.Load(), s.state.Fragment.(*goShader).open.Load(); v != 0 || f != 0 {
 			t.Errorf("%d, %d batches are open", v, f)
 		}
 	}
@@ -112,8 +113,8 @@ func TestStop(t *testing.T) {
 		s := newScene(t, vk.FORMAT_R32_SFLOAT, 4, 4, 1, 1)
 		s.vertices(-1, -1, 0, 1, 1, 3, -1, 0, 1, 1, -1, 3, 0, 1, 1)
 		change(s)
-		asked := 0
-		s.Vertex.Stop = func(uint64) bool { asked++; return asked > 20 }
+		var asked atomic.Uint64
+		s.Vertex.Stop = func(uint64) bool { return asked.Add(1) > 20 }
 		if err := s.Execute(); !errors.Is(err, compute.ErrStopped) || !strings.Contains(err.Error(), "draw") {
 			t.Errorf("%s: the error is %v", name, err)
 		}

@@ -28,8 +28,12 @@ type run struct {
 
 	view   uint32 // of multiview
 	counts Statistics
-	asked  uint64 // how often Stop could have been asked
 	err    error
+
+	bins        bins
+	parent      *run                // of a worker: whose polygons it fills
+	environment compute.Environment // likewise
+	stop        func(uint64) bool   // likewise: stopShared
 }
 
 var runs = sync.Pool{New: func() any { return new(run) }}
@@ -55,12 +59,13 @@ func (r *run) release() {
 	clear(r.colors[:cap(r.colors)])
 	r.vertices.release()
 	r.shading.release()
+	r.releaseWorkers()
 }
 
 // execute prepares both stages, and draws for each view.
 func (r *run) execute(d *Draw) (err error) {
 	r.draw, r.state, r.pass = d, d.State, d.Pass
-	r.counts, r.asked, r.err = Statistics{}, 0, nil
+	r.counts, r.err = Statistics{}, nil
 	if d.State.Vertex == nil {
 		return fmt.Errorf("a draw without a vertex shader")
 	}
@@ -81,6 +86,8 @@ func (r *run) execute(d *Draw) (err error) {
 	} else {
 		r.shading.prepareNone(r)
 	}
+	r.bins.prepare(r)
+	defer func() { err = r.endWorkers(err) }()
 	if r.pass.ViewMask == 0 {
 		r.view = 0
 		r.drawView()
@@ -89,9 +96,11 @@ func (r *run) execute(d *Draw) (err error) {
 		r.view = uint32(bits.TrailingZeros32(mask))
 		r.drawView()
 	}
+	r.bins.empty(r)
 	if r.err == nil {
 		r.shading.flush(r)
 	}
+	r.countWorkers()
 	if d.Statistics != nil {
 		d.Statistics.Samples += r.counts.Samples
 		for i, n := range r.counts.Counts {
@@ -101,7 +110,7 @@ func (r *run) execute(d *Draw) (err error) {
 	return r.err
 }
 
-// ended ends a batch. What the batch says comes before what was made of it.
+// ended ends a batch, and gives it up. What the batch says comes before what was made of it.
 func ended(b compute.Batch, err error) error {
 	if b == nil {
 		return err
@@ -109,15 +118,18 @@ func ended(b compute.Batch, err error) error {
 	if failed := b.End(); failed != nil {
 		return failed
 	}
+	if err == nil {
+		b.Release()
+	}
 	return err
 }
 
 // tick asks whether the draw is to end; it is called once for each batch, and for each so many steps of other loops.
 func (r *run) tick() {
-	r.asked++
+	asked := r.lead().bins.asks.Add(1)
 	for _, v := range [2]*compute.Environment{r.draw.Vertex, r.draw.Fragment} {
 		if v != nil && v.Stop != nil {
-			if v.Stop(r.asked) && r.err == nil {
+			if v.Stop(asked) && r.err == nil {
 				r.err = fmt.Errorf("%w in a draw", compute.ErrStopped)
 			}
 			return

@@ -65,6 +65,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	for i := range f.positions {
 		f.positions[i].used = false
 	}
+	f.centers = !f.vector
 	outputs := r.state.Vertex.Outputs()
 	for i := range inputs {
 		v := &inputs[i]
@@ -83,7 +84,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
 			in.kind = inputBuiltIn
 			if v.BuiltIn == spirv.BuiltInFragCoord {
-				f.positions[f.placeFor(compute.AtCenter)].used = true
+				f.positions[f.placeFor(compute.AtCenter)].used, f.centers = true, true
 			}
 			f.inputs = append(f.inputs, in)
 			continue
@@ -92,7 +93,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			o := &outputs[k]
 			if o.IsBuiltIn == v.IsBuiltIn && o.BuiltIn == v.BuiltIn && o.Location == v.Location &&
 				o.Component == v.Component && (o.Half == v.Half || v.Term != 0) {
-				in.from = r.vertices.batch.Output(k)
+				in.from = r.lead().vertices.batch.Output(k)
 			}
 		}
 		switch {
@@ -109,7 +110,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			linear := v.Interpolation == compute.Linear
 			in.kind, in.place = inputInterpolated, placeOf(linear, place)
 			f.planAttribute(&in)
-			f.linear = f.linear || linear
+			f.linear, f.centers = f.linear || linear, f.centers || linear
 			f.places[in.place].used = true
 			f.positions[place].used = true
 		}
@@ -141,22 +142,33 @@ func (f *fragmentStage) commit(r *run) {
 	p := &r.raster.prim
 	f.current = int32(len(f.prims))
 	f.prims = append(f.prims, *p)
+	if b := f.from; b != nil {
+		f.attrs = append(f.attrs, b.attrs[f.item*f.perAttr:][:f.perAttr]...)
+		f.flats = append(f.flats, b.flats[f.item*f.perFlat:][:f.perFlat]...)
+		return
+	}
+	f.attrs, f.flats = f.gather(p, f.attrs, f.flats)
+}
+
+// gather appends what the inputs of a primitive are made of.
+func (f *fragmentStage) gather(p *prim, attrs []float64, flats []uint32) ([]float64, []uint32) {
 	for i := range f.inputs {
 		switch in := &f.inputs[i]; in.kind {
 		case inputFlat:
-			f.flats = append(f.flats, in.from[p.provoker])
+			flats = append(flats, in.from[p.provoker])
 		case inputInterpolated, inputTerm:
 			if in.shared {
 				continue
 			}
 			first := float(in.from, p.lanes[0])
-			f.attrs = append(f.attrs, first, 0, 0)
-			to := f.attrs[len(f.attrs)-2:]
+			attrs = append(attrs, first, 0, 0)
+			to := attrs[len(attrs)-2:]
 			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
 				to[k-1] = float(in.from, p.lanes[k]) - first
 			}
 		}
 	}
+	return attrs, flats
 }
 
 // locate finds where the lanes lie.
@@ -165,7 +177,7 @@ func (f *fragmentStage) locate(r *run) {
 	all := uint16(1<<z.samples - 1)
 	for place := range f.positions {
 		l := &f.positions[place]
-		if !l.used {
+		if !l.used || compute.Place(place) == compute.AtCenter && !f.centers {
 			continue
 		}
 		for i := range f.quads {
@@ -191,6 +203,10 @@ func (f *fragmentStage) locate(r *run) {
 	for i := range f.places {
 		w := &f.places[i]
 		if !w.used {
+			continue
+		}
+		if i == int(compute.AtCenter) && f.vector {
+			weighAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
 			continue
 		}
 		l := &f.positions[i%3]
@@ -229,6 +245,10 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputInterpolated:
 			w := &f.places[in.place]
 			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
+			if f.vector {
+				interpolateAVX2(&dst[0], &f.quads[0], len(f.quads), &f.attrs[in.at], 8*f.perAttr, &b1[0], &b2[0])
+				continue
+			}
 			for k := range f.quads {
 				a := f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:][:3]
 				for lane := 4 * k; lane < 4*k+4; lane++ {
@@ -290,7 +310,7 @@ func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 		case spirv.BuiltInPrimitiveId:
 			four(lanes, p.id)
 		case spirv.BuiltInLayer:
-			four(lanes, p.layer)
+			four(lanes, p.layer-p.view) // with multiview no shader has said a layer: it is the first
 		case spirv.BuiltInViewportIndex:
 			four(lanes, p.viewport)
 		case spirv.BuiltInViewIndex:

@@ -116,8 +116,8 @@ func TestPanics(t *testing.T) {
 			}()
 			_ = s.Execute()
 		}()
-		if vs.open != 0 || fs.open != 0 {
-			t.Errorf("%d and %d batches are open", vs.open, fs.open)
+		if vs.open.Load() != 0 || fs.open.Load() != 0 {
+			t.Errorf("%d and %d batches are open", vs.open.Load(), fs.open.Load())
 		}
 	}
 }

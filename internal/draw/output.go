@@ -28,6 +28,8 @@ type colorTarget struct {
 	shift        [4]uint8
 	bitMask      [mostTexel]byte
 	source, dual *colorOutput
+	planned      bool // plan is there
+	plan         blendPlan
 }
 
 // colorOutput is the words of an output location of the shader.
@@ -47,6 +49,8 @@ type outputStage struct {
 	sints   [][4]int64
 	encoded []byte
 
+	none, all []uint32 // words of 0 and 1
+
 	// A group is texels of which none occurs twice, so that they are read together, blended and written.
 	group  [groupTexels]groupTexel
 	n      int
@@ -63,7 +67,7 @@ type groupTexel struct{ at, lane int }
 func (o *outputStage) release() { clear(o.outputs[:cap(o.outputs)]); o.alpha = nil }
 
 // prepare finds out which output goes to which attachment, and how.
-func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int) error {
+func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int, vector bool) error {
 	o.outputs, o.alpha = o.outputs[:0], nil
 	for i := range outputs {
 		v := &outputs[i]
@@ -87,7 +91,7 @@ func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.
 		o.encoded = make([]byte, lanes*mostTexel)
 	}
 	for i := range r.colors {
-		o.plan(r, i)
+		o.plan(r, i, vector)
 	}
 	return nil
 }
@@ -102,7 +106,7 @@ func (o *outputStage) find(location, index uint32) *colorOutput {
 }
 
 // plan decides how an attachment is written.
-func (o *outputStage) plan(r *run, i int) {
+func (o *outputStage) plan(r *run, i int, vector bool) {
 	c := &r.colors[i]
 	location := uint32(i)
 	if at := r.pass.ColorLocations; i < len(at) {
@@ -148,6 +152,7 @@ func (o *outputStage) plan(r *run, i int) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
+	c.planned = c.reads && vector && !r.raster.smooth && c.plan.plan(c)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
@@ -178,6 +183,10 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 			continue
 		}
 		n := 4 * len(f.quads)
+		if c.planned {
+			o.blendPlanned(r, f, c)
+			continue
+		}
 		if c.reads {
 			o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
 			o.smooth(r, f)
@@ -234,7 +243,7 @@ func (o *outputStage) smooth(r *run, f *fragmentStage) {
 func (o *outputStage) encode(r *run, f *fragmentStage, c *colorTarget, n int) {
 	switch class := c.codec.Class(); {
 	case c.bytes4 && !r.raster.smooth:
-		o.encodeBytes(c, n, r.state.AlphaToOne)
+		o.encodeBytes(c, n, r.state.AlphaToOne, f.vector)
 	case class == texel.Float:
 		o.numbers(o.floats[:n], c.source, r.state.AlphaToOne)
 		o.smooth(r, f)
@@ -285,7 +294,7 @@ var fromUnorm8 = func() (all [256]float64) {
 }()
 
 // encodeBytes is encode for texels of four bytes.
-func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne bool) {
+func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne, vector bool) {
 	clear(o.encoded[:4*n])
 	for k := range 4 {
 		at := int(c.shift[k]) / 8
@@ -296,6 +305,10 @@ func (o *outputStage) encodeBytes(c *colorTarget, n int, alphaOne bool) {
 					o.encoded[4*lane+at] = 255
 				}
 			}
+			continue
+		}
+		if vector {
+			unormAVX2(&o.encoded[0], &src[0], n/4, uint64(c.shift[k]))
 			continue
 		}
 		dst := o.encoded[at:]

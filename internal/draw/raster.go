@@ -82,7 +82,6 @@ func (v *interval) cut(e *edge, k int64) {
 
 // fill makes fragments of the samples in a polygon. The numbers are exact: coordinates have 29 bits at most.
 func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
-	z := &r.raster
 	x0, x1, y0, y1 := s.x[0], s.x[0], s.y[0], s.y[0]
 	for i := 1; i < s.n; i++ {
 		x0, x1 = min(x0, s.x[i]), max(x1, s.x[i])
@@ -91,11 +90,20 @@ func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
 	if inViewport {
 		x0, x1, y0, y1 = max(x0, v.left), min(x1, v.right), max(y0, v.top), min(y1, v.bottom)
 	}
-	left, right := max(int32(x0>>8), v.x0), min(int32(x1>>8)+1, v.x1)
-	top, bottom := max(int32(y0>>8), v.y0), min(int32(y1>>8)+1, v.y1)
-	if left >= right || top >= bottom {
-		return
+	at := box{max(int32(x0>>8), v.x0), max(int32(y0>>8), v.y0), min(int32(x1>>8)+1, v.x1), min(int32(y1>>8)+1, v.y1)}
+	switch {
+	case at.empty():
+	case r.bins.on:
+		r.bins.add(r, s, &at, inViewport)
+	default:
+		r.fillBox(s, v, inViewport, &at)
 	}
+}
+
+// fillBox makes fragments of the samples of a polygon whose pixels are in a box.
+func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
+	z := &r.raster
+	left, right, top, bottom := in.left, in.right, in.top, in.bottom
 	var edges [4]edge
 	for i := range s.n {
 		edges[i] = s.edgeOf(i, (i+1)%s.n)
@@ -141,6 +149,10 @@ func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
 // fillRow makes the quads of two rows of pixels, of which z.rows has the spans.
 func (r *run) fillRow(from, to, y int32) {
 	z := &r.raster
+	if z.samples == 1 {
+		r.fillRowOnce(from, to, y)
+		return
+	}
 	for x := from &^ 1; x < to; x += 2 {
 		var cover [4]uint16
 		some := uint16(0)
@@ -160,6 +172,30 @@ func (r *run) fillRow(from, to, y int32) {
 			if r.shading.quad(r, x, y, &cover); r.err != nil {
 				return
 			}
+		}
+	}
+}
+
+// fillRowOnce is fillRow for one sample.
+func (r *run) fillRowOnce(from, to, y int32) {
+	a, b := r.raster.rows[0][0], r.raster.rows[1][0]
+	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all four pixels are covered
+	inside := func(v interval, x int32) uint16 {
+		if x >= v.lo && x < v.hi {
+			return 1
+		}
+		return 0
+	}
+	for x := from &^ 1; x < to; x += 2 {
+		cover := [4]uint16{1, 1, 1, 1}
+		if x < lo || x+1 >= hi {
+			cover = [4]uint16{inside(a, x), inside(a, x+1), inside(b, x), inside(b, x+1)}
+			if cover == [4]uint16{} {
+				continue
+			}
+		}
+		if r.shading.quad(r, x, y, &cover); r.err != nil {
+			return
 		}
 	}
 }

@@ -53,10 +53,16 @@ type fragmentStage struct {
 	perSample bool
 	lanes     int
 	needQuads bool
+	vector    bool // by AVX2, where there is a way
+	centers   bool // positions[AtCenter] are needed
+	plain     bool // nothing happens to a quad until it is shaded
+	ends      bool // a lane may lose samples when it is shaded
 
 	quads     []quad
 	prims     []prim
 	current   int32 // of prims; -1: the primitive at hand isn't there yet
+	from      *bins // nil: the primitive at hand is what has just been set up
+	item      int   // of from
 	attrs     []float64
 	flats     []uint32
 	perAttr   int // of a primitive
@@ -72,7 +78,7 @@ type fragmentStage struct {
 }
 
 func (f *fragmentStage) release() {
-	f.batch = nil
+	f.batch, f.from = nil, nil
 	clear(f.inputs)
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	f.outputs.release()
@@ -81,6 +87,7 @@ func (f *fragmentStage) release() {
 // prepareNone is for draws without a fragment shader, which are for depth, stencil and counts alone.
 func (f *fragmentStage) prepareNone(r *run) {
 	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
+	f.plain = false
 	f.quads = f.quads[:0]
 }
 
@@ -89,7 +96,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	shader := r.state.Fragment
 	batch := shader.NewBatch()
 	f.batch = nil
-	if err := batch.Begin(r.draw.Fragment); err != nil {
+	if err := batch.Begin(r.fragments()); err != nil {
 		return err
 	}
 	f.batch, f.active, f.modes = batch, true, *shader.Stage()
@@ -105,6 +112,7 @@ func (f *fragmentStage) prepare(r *run) error {
 		f.mask, f.effects = make([]uint8, f.lanes/8), make([]uint8, f.lanes/8)
 	}
 	f.mask, f.effects = f.mask[:f.lanes/8], f.effects[:f.lanes/8]
+	f.vector = !r.draw.InOrder && vectors()
 	f.planInputs(r, shader.Inputs())
 	outputs := shader.Outputs()
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
@@ -122,7 +130,9 @@ func (f *fragmentStage) prepare(r *run) error {
 		}
 	}
 	f.when = f.testTime(r)
-	return f.outputs.prepare(r, outputs, batch, f.lanes)
+	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
+	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
+	return f.outputs.prepare(r, outputs, batch, f.lanes, f.vector)
 }
 
 // testTime decides when tests happen: early where nobody can tell, or the shader asks for it.
@@ -145,11 +155,23 @@ func (f *fragmentStage) testTime(r *run) testTime {
 }
 
 // begin begins the primitive at hand, whose planes are known now.
-func (f *fragmentStage) begin() { f.current = -1 }
+func (f *fragmentStage) begin() { f.current, f.from = -1, nil }
+
+// beginBinned begins a primitive that has waited.
+func (f *fragmentStage) beginBinned(b *bins, item int) { f.current, f.from, f.item = -1, b, item }
 
 // quad takes a quad of the primitive at hand: the samples that it covers.
 func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 	z := &r.raster
+	if f.plain {
+		for i := range cover {
+			cover[i] &= z.sampleBits
+		}
+		if cover[0]|cover[1]|cover[2]|cover[3] != 0 {
+			f.addPlain(r, x, y, cover)
+		}
+		return
+	}
 	p := &z.prim
 	if z.lines.stippled {
 		z.lines.stippleBits(r.state, x, y, cover)
@@ -203,11 +225,27 @@ func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 	}
 }
 
+// addPlain adds a quad that nothing happens to until it is shaded.
+func (f *fragmentStage) addPlain(r *run, x, y int32, cover *[4]uint16) {
+	if f.when == testsEarly {
+		r.count(cover)
+	}
+	if f.current < 0 {
+		f.commit(r)
+	}
+	n := len(f.quads)
+	f.quads = append(f.quads, quad{})
+	q := &f.quads[n]
+	q.x, q.y, q.prim, q.sample, q.cover, q.raw = x, y, f.current, -1, *cover, *cover
+	if 4*n+4 == f.lanes {
+		f.flush(r)
+	}
+}
+
 // count counts samples that pass.
 func (r *run) count(cover *[4]uint16) {
-	for _, c := range cover {
-		r.counts.Samples += uint64(bits.OnesCount16(c))
-	}
+	r.counts.Samples += uint64(bits.OnesCount64(uint64(cover[0]) | uint64(cover[1])<<16 | uint64(cover[2])<<32 |
+		uint64(cover[3])<<48))
 }
 
 // add adds a quad to the batch.
@@ -267,6 +305,9 @@ func (f *fragmentStage) setLanes(r *run) {
 // finish leaves in the quads what samples are to be written: those of lanes that are left, as far as the shader, alpha
 // and the tests let them.
 func (f *fragmentStage) finish(r *run) {
+	if !f.ends {
+		return
+	}
 	samples := r.raster.samples
 	for i := range f.quads {
 		q := &f.quads[i]

@@ -3,6 +3,7 @@ package draw
 import (
 	"encoding/binary"
 	"math"
+	"sync/atomic"
 	"testing"
 
 	"farside/compute"
@@ -41,8 +42,8 @@ type goShader struct {
 	modes   compute.StageModes
 	lanes   int
 	code    func(l *lane) bool
-	err     error // what End says; Run fails then
-	open    int   // batches that have not been ended
+	err     error        // what End says; Run fails then
+	open    atomic.Int32 // batches that have not been ended
 }
 
 func (s *goShader) Inputs() []compute.Variable  { return s.in }
@@ -73,10 +74,12 @@ type goBatch struct {
 	l               lane
 }
 
-func (b *goBatch) Begin(*compute.Environment) error { b.open++; return nil }
+func (b *goBatch) Begin(*compute.Environment) error { b.open.Add(1); return nil }
 func (b *goBatch) Input(i int) []uint32             { return b.inputs[i] }
 func (b *goBatch) Output(i int) []uint32            { return b.outputs[i] }
-func (b *goBatch) End() error                       { b.open--; return b.err }
+func (b *goBatch) End() error                       { b.open.Add(-1); return b.err }
+
+func (b *goBatch) Release() {}
 
 func (b *goBatch) Run(lanes, effects []uint8) bool {
 	if b.err != nil {
@@ -230,8 +233,8 @@ func (s *scene) draw(t testing.TB) {
 	}
 	s.check()
 	for _, shader := range []Shader{s.state.Vertex, s.state.Fragment} {
-		if g, ok := shader.(*goShader); ok && g.open != 0 {
-			t.Fatalf("%d batches are still open", g.open)
+		if g, ok := shader.(*goShader); ok && g.open.Load() != 0 {
+			t.Fatalf("%d batches are still open", g.open.Load())
 		}
 	}
 }

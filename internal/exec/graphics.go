@@ -69,6 +69,7 @@ func (g *graphics) ready(r *replay) {
 	g.pixels = g.vertex
 	g.draw.State, g.draw.Vertex, g.draw.Fragment = &g.state, &g.vertex, &g.pixels
 	g.draw.Buffers = g.buffers[:]
+	g.draw.InOrder = r.device.DrawInOrder
 }
 
 // begin makes the state that a command buffer begins with: nothing is bound, no dynamic state is set.

@@ -75,6 +75,8 @@ type Device struct {
 	Fault func(q *Queue, point string) error
 	// Graphics says that queues of the device draw.
 	Graphics bool
+	// DrawInOrder has one core do each draw.
+	DrawInOrder bool
 	// MaxGroups is maxComputeWorkGroupCount.
 	MaxGroups [3]uint32
 	// Index is the device index of a physical device, and Group all of them by their indices, this one included, where a

@@ -11,8 +11,10 @@
 //  3. Handlers with SA_ONSTACK run on the thread's alternate stack. Enter gives a large one to threads without one,
 //     before Go gives them a small one.
 //  4. A call by a handler that has interrupted its thread in Go is refused: the runtime would take the thread's
-//     goroutine for one that waits for C, and write over its stack. Each thread has a byte that is 1 while it is in Go.
-//     The assembly that enters Go sets it, and [Outside] clears it around callbacks.
+//     goroutine for one that waits for C, and write over its stack. So is a call of another library than the one that
+//     the thread is in, which has a runtime of its own: while both stop the world, each would wait for the thread. Each
+//     thread has one byte for all libraries that is 1 while it is in Go, farside_in_go of gate.S. The assembly that
+//     enters Go sets it, and [Outside] clears it around callbacks.
 //  5. [Prepare] gives SA_ONSTACK to the handlers of signals that the runtime's threads can't block.
 //
 // An application may take the alternate stack from a thread that has been in Go: Rust does before the destructors of a

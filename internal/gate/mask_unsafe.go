@@ -37,7 +37,7 @@ func keepMask() {
 }
 
 // inGo is where the byte is, from the thread's pointer, that is 1 while a thread of the application is in Go; 0 where
-// no library has one.
+// there is none, as in tests.
 var inGo uintptr
 
 // MarkAt says where threads have the byte that is 1 while they are in Go, from the thread's pointer. It is called once,

@@ -160,6 +160,7 @@ var (
 	vpmovdw       = opcode{2, 2, 0x33, false}
 	vpmovdb       = opcode{2, 2, 0x31, false}
 	vpermi2d      = opcode{1, 2, 0x76, false}
+	vshuff64x2    = opcode{quad | 1, 3, 0x23, false}
 	shift64       = opcode{1, 1, 0x73, false}
 )
 
@@ -176,7 +177,8 @@ var evexW = map[opcode]uint8{
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
 	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
-	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
+	vshuff64x2: quad,
+	vaddpd:     quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
 	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
 }

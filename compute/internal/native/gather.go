@@ -18,7 +18,7 @@ const mostBehind = 32
 func joinNeighbours(insts []Inst) []Inst {
 	joined := false
 	for i := range insts {
-		for j := i + 1; insts[i].gathers() && j < len(insts) && j-i <= mostBehind; j++ {
+		for j := i + 1; (insts[i].gathers() || insts[i].strided()) && j < len(insts) && j-i <= mostBehind; j++ {
 			last, in := &insts[j-1], &insts[j]
 			if last.Stores() || last.controls() || last.Dst.Valid && (last.Dst == insts[i].A || last.Dst == insts[i].Base) {
 				break
@@ -53,15 +53,18 @@ func (in *Inst) takes(r Register) bool {
 
 // besides says whether another load is of the value that lies n values behind that of this one.
 func (in *Inst) besides(o *Inst, n int) bool {
-	return o.Op == in.Op && o.Pattern == Any && o.A == in.A && o.Base == in.Base && o.Slot == in.Slot &&
-		o.Immediate == in.Immediate+uint64(n)*uint64(in.unit())
+	return o.Op == in.Op && o.Pattern == in.Pattern && o.Words == in.Words && o.way == in.way && o.A == in.A &&
+		o.Base == in.Base && o.Slot == in.Slot && o.Immediate == in.Immediate+uint64(n)*uint64(in.unit())
 }
 
-// members is how many loads of neighbours begin with the one under way: of 4 or 8 bytes, or one. They have different
-// results, of which the last alone may be what gives the offsets.
+// members is how many loads of neighbours begin with the one under way: of 4 or 8 bytes, or one; any number up to the
+// distance of lanes, if they have one. They have different results, of which the last alone may be what gives the offsets.
 func (c *compiler) members() int {
 	in := &c.insts[c.at]
 	most := min(8/int(in.unit()), c.most-len(c.fixed)-1) // one vector has the offsets
+	if in.strided() {
+		most = min(int(in.words()), c.most-len(c.fixed)-1)
+	}
 	n := 1
 	for n < most && c.at+n < len(c.insts) {
 		last, o := &c.insts[c.at+n-1], &c.insts[c.at+n]
@@ -70,6 +73,9 @@ func (c *compiler) members() int {
 			break
 		}
 		n++
+	}
+	if in.strided() {
+		return n
 	}
 	if n = 1 << (bits.Len(uint(n)) - 1); n*int(in.unit()) < 4 {
 		return 1

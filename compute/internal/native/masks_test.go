@@ -128,6 +128,8 @@ func wideParts(s *assembler, addresses []address, add func(format string, a ...a
 			add("vextracti64x4 ymm%d, zmm%d, 1", v, o)
 			s.immediate(vinsertf128, v, o, reg(7), 1)
 			add("vinserti64x4 zmm%d, zmm%d, ymm7, 1", v, o)
+			s.immediate(vshuff64x2, v, o, reg(7), 0xee)
+			add("vshuff64x2 zmm%d, zmm%d, zmm7, 238", v, o)
 			s.two(vpermi2d, v, o, reg(7))
 			add("vpermi2d zmm%d, zmm%d, zmm7", v, o)
 			s.two(vpshufb, v, o, reg(7))

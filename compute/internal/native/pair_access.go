@@ -58,9 +58,13 @@ func (c *compiler) size(in *Inst) uint64 {
 	return n
 }
 
-// follows goes to no unless the offsets of a pair's second chunk follow those of the first.
+// differs says whether the chunks of a pair may have different offsets, each chunk the same in all lanes.
+func (in *Inst) differs() bool { return in.Pattern == Same && in.A.Step > 0 }
+
+// follows goes to no unless the offsets of a pair's second chunk follow those of the first, or are the same if those of
+// a chunk are.
 func (c *compiler) follows(in *Inst, offsets operand, no label) {
-	if !c.wide || in.Pattern != Consecutive {
+	if !c.wide || in.Pattern != Consecutive && !in.differs() {
 		return
 	}
 	if offsets.memory {
@@ -74,14 +78,21 @@ func (c *compiler) follows(in *Inst, offsets operand, no label) {
 		c.bytes(2)
 		c.low(rcx, spare[2])
 	}
-	c.sub(rcx, rax)
-	c.arithmetic(compares, rcx, 8*in.stride())
+	if in.Pattern == Same {
+		c.cmp(rcx, rax)
+	} else {
+		c.sub(rcx, rax)
+		c.arithmetic(compares, rcx, 8*in.stride())
+	}
 	c.jumpIf(notEqual, no)
 }
 
 // loadPair writes a load.
 func (c *compiler) loadPair(in *Inst) {
 	switch {
+	case in.strided():
+		c.loadStrided(in)
+		return
 	case in.way > 0 && in.words() == 1:
 		c.one(vmovups, c.result(), memory(c.onWay(in)))
 		return
@@ -95,10 +106,6 @@ func (c *compiler) loadPair(in *Inst) {
 	}
 	offsets := c.reads(0)
 	dst := c.result()
-	if in.Pattern == Same && in.A.Step > 0 {
-		c.loadHalves(in, dst, offsets)
-		return
-	}
 	c.loadPairAlone(in, dst, offsets)
 }
 
@@ -133,14 +140,28 @@ func (c *compiler) loadPairAlone(in *Inst, dst vector, offsets operand) {
 	c.place(back)
 	c.behind(slow, back, func() {
 		switch {
-		case in.Pattern == Same:
+		case in.Pattern == Same && !in.differs():
 			c.loadShared(in, dst, offsets)
 		case in.Pattern == Any && in.unit() == 4:
-			c.gatherLanes(in, dst, offsets)
+			c.loadAnyPair(in, dst, offsets)
 		default:
 			c.loadHalves(in, dst, offsets)
 		}
 	})
+}
+
+// loadAnyPair loads lanes that are not all next to each other: those of each chunk may be. nextToEachOther has left in
+// K1 which lanes are not next to the first.
+func (c *compiler) loadAnyPair(in *Inst, dst vector, offsets operand) {
+	gather, done := c.label(), c.label()
+	c.bitsInto(rcx, 1)
+	c.arithmetic(ands, rcx, 0xff)
+	c.jumpIf(notEqual, gather)
+	c.loadHalves(in, dst, offsets)
+	c.jump(done)
+	c.place(gather)
+	c.gatherLanes(in, dst, offsets)
+	c.place(done)
 }
 
 // loadPieces loads the chunks of a pair, whose lanes lie some words apart, to halfPlaces.
@@ -220,7 +241,33 @@ func (c *compiler) storePair(in *Inst) {
 		c.storePieces(in, to, value)
 	}
 	c.place(back)
-	c.behind(slow, back, func() { c.scatterPair(in, offsets, value) })
+	c.behind(slow, back, func() {
+		if in.Pattern == Any && in.unit() == 4 {
+			c.storeAnyPair(in, offsets, value)
+		} else {
+			c.scatterPair(in, offsets, value)
+		}
+	})
+}
+
+// storeAnyPair stores lanes that are not all next to each other, as loadAnyPair loads them.
+func (c *compiler) storeAnyPair(in *Inst, offsets operand, value vector) {
+	scatter, done := c.label(), c.label()
+	c.bitsInto(rcx, 1)
+	c.arithmetic(ands, rcx, 0xff)
+	c.jumpIf(notEqual, scatter)
+	c.inHalves(func(half uint8) {
+		c.move(halfPlaces[0], c.halfOf(offsets, half, halfPlaces[0]))
+		o, v := reg(halfPlaces[0]), c.halfOf(reg(value), half, halfPlaces[1]).vector
+		slow, back := c.label(), c.label()
+		c.storeActive(at(c.address(in, o, slow), int32(in.Immediate)), v)
+		c.place(back)
+		c.behind(slow, back, func() { c.scatter(in, o, v) })
+	})
+	c.jump(done)
+	c.place(scatter)
+	c.scatterPair(in, offsets, value)
+	c.place(done)
 }
 
 // storeAligned writes a pair, past the caches if it is to be and its place allows that.

@@ -61,6 +61,7 @@ type Engine struct {
 	streamed []int32      // slots that runs store to and nothing loads from
 	workers  sync.Pool
 	runs     sync.Pool
+	batches  sync.Pool
 }
 
 // action is what a step does: a Code with what can be known of it before it runs.

@@ -51,6 +51,21 @@ func (e *Engine) NewBatch(p *program.Program, inputs, outputs int) *Batch {
 	return b
 }
 
+// Batch gives a batch that was released, or a new one.
+func (e *Engine) Batch(p *program.Program, inputs, outputs int) *Batch {
+	if b, ok := e.batches.Get().(*Batch); ok {
+		return b
+	}
+	return e.NewBatch(p, inputs, outputs)
+}
+
+// Release gives up a batch that has ended. One that is broken is nobody's any more.
+func (b *Batch) Release() {
+	if b.err == nil && !b.running && b.engine != nil {
+		b.engine.batches.Put(b)
+	}
+}
+
 // FailedBatch is a batch of a program that can't run.
 func FailedBatch(err error) *Batch { return &Batch{err: err} }
 

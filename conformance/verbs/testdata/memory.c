@@ -1,6 +1,7 @@
 // Registers memory in all the ways that there are, and uses each registration between two queue pairs of this process.
 #define _GNU_SOURCE
 #include "common.h"
+#include <fcntl.h>
 
 static struct ibv_cq *cq;
 static struct ibv_qp *qp, *target; // that one works on the memory of this one's domain
@@ -79,6 +80,28 @@ int main(void) {
 	CHECK(transfer(IBV_WR_RDMA_WRITE, (uintptr_t)from, source->lkey, 0x7000 + 10, mr->rkey) == IBV_WC_SUCCESS);
 	CHECK(memcmp(mapped + 4110, "original", 8) == 0);
 	CHECK(ibv_dereg_mr(mr) == 0);
+
+	// Rights to write come to no mapping that can't be written: of a descriptor that was registered for reading, of one
+	// that is open for reading, and of pages that are read-only.
+	NEED((fd = memfd_create("test", 0)) >= 0 && ftruncate(fd, 8192) == 0);
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	int reading = open(path, O_RDONLY);
+	NEED(reading >= 0);
+	CHECK(!ibv_reg_dmabuf_mr(pd, 0, 4096, 0x7000, reading, all) && errno == EACCES);
+	for (int i = 0; i < 2; i++) {
+		NEED((mr = ibv_reg_dmabuf_mr(pd, 0, 4096, 0x7000, i ? fd : reading, IBV_ACCESS_REMOTE_READ)));
+		CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all) < 0 && errno == EFAULT);
+		CHECK(transfer(IBV_WR_RDMA_WRITE, (uintptr_t)from, source->lkey, 0x7000, mr->rkey) == IBV_WC_REM_ACCESS_ERR);
+		CHECK(ibv_dereg_mr(mr) == 0);
+	}
+	char *fixed = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	NEED(fixed != MAP_FAILED);
+	CHECK(!ibv_reg_mr(pd, fixed, 4096, all) && errno == EFAULT);
+	NEED((mr = ibv_reg_mr(pd, fixed, 4096, IBV_ACCESS_REMOTE_READ)));
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all) < 0 && errno == EFAULT);
+	CHECK(transfer(IBV_WR_RDMA_WRITE, (uintptr_t)from, source->lkey, (uintptr_t)fixed, mr->rkey) == IBV_WC_REM_ACCESS_ERR);
+	CHECK(ibv_dereg_mr(mr) == 0 && fixed[0] == 0);
 
 	CHECK(ibv_destroy_qp(qp) == 0 && ibv_destroy_qp(target) == 0 && ibv_dereg_mr(source) == 0);
 	CHECK(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);

@@ -58,6 +58,12 @@ type Watched interface {
 	Look()
 }
 
+// ReadOnly is Memory that may not be writable, whatever rights a region asks for.
+type ReadOnly interface {
+	Memory
+	ReadOnly() bool
+}
+
 // MRInit says what to register. Length bytes of ordinary memory from Address on, or of Memory if that isn't nil.
 type MRInit struct {
 	Address uint64 // in this process, or what stands for it with Memory
@@ -100,15 +106,19 @@ func checkRights(a ibv.AccessFlags) error {
 	return nil
 }
 
-// checkMemory says whether ordinary memory can be used as the rights allow.
+// checkMemory says whether memory can be used as the rights allow.
 func (i *MRInit) checkMemory() error {
 	if i.Address+i.Length < i.Address || i.IOVA+i.Length < i.IOVA {
 		return unix.EINVAL
 	}
+	write := i.Access&(ibv.ACCESS_LOCAL_WRITE|ibv.ACCESS_REMOTE_WRITE) != 0
+	if m, ok := i.Memory.(ReadOnly); ok && write && m.ReadOnly() {
+		return unix.EFAULT
+	}
 	if i.Memory != nil || i.Length == 0 {
 		return nil
 	}
-	return mapped(i.Address, i.Length, i.Access&(ibv.ACCESS_LOCAL_WRITE|ibv.ACCESS_REMOTE_WRITE) != 0)
+	return mapped(i.Address, i.Length, write)
 }
 
 func (i *MRInit) newGrant(pd *PD, key uint32) *grant {

@@ -1,0 +1,354 @@
+package draw
+
+import (
+	"sync/atomic"
+
+	"farside/compute"
+	"farside/internal/cores"
+	"farside/internal/vk"
+)
+
+// Bins let several cores fill the primitives of a draw. What is to be filled waits until there is much of it, or the
+// draw ends. Then the framebuffer is cut into tiles, each of which has a list of the primitives that may touch it, in
+// order. A worker takes a tile and goes through its list: so each sample sees its primitives in order, and what comes
+// out has the same bits as without bins. Where there is little to do, the primitives are filled in order by who has
+// collected them.
+//
+// Lines aren't put into bins: each one needs to know where the one before has ended.
+
+const (
+	mostBinned = 4096    // primitives that wait
+	mostTaken  = 1 << 17 // places in the lists of tiles
+	mostTiles  = 1 << 12
+	binnedWork = 32 // what a primitive costs, in samples
+)
+
+// How work is shared; tests change these.
+var (
+	binCores = cores.Count
+	binShift = 6              // a tile has 1<<binShift pixels along each side
+	binShare = int64(1) << 13 // samples that a worker is worth
+)
+
+// box is pixels, without those of right and bottom.
+type box struct{ left, top, right, bottom int32 }
+
+func (b *box) cut(o *box) box {
+	return box{max(b.left, o.left), max(b.top, o.top), min(b.right, o.right), min(b.bottom, o.bottom)}
+}
+
+func (b *box) empty() bool { return b.left >= b.right || b.top >= b.bottom }
+
+// binned is a polygon that is to be filled.
+type binned struct {
+	prim       prim
+	shape      polygonShape
+	inViewport bool
+	box        box
+}
+
+// bins are the polygons of a draw that wait, and the workers that fill them.
+type bins struct {
+	on    bool
+	items []binned
+	attrs []float64 // of all items: fragmentStage.gather
+	flats []uint32
+	work  int64 // about how many samples they have
+	taken int   // at most so many places in the lists of tiles
+	all   box   // of all items
+
+	shift         int
+	columns, rows int
+	pairs         []tilePair
+	starts        []int32 // of the tiles' lists
+	list          []int32
+
+	next    atomic.Int64 // the first tile that nobody has taken
+	failed  atomic.Bool
+	asks    atomic.Uint64 // how often Stop could have been asked, by all workers
+	workers []*run
+	part    func(int) // work, for cores.Do
+}
+
+type tilePair struct{ tile, item int32 }
+
+// prepare decides whether there are bins.
+func (b *bins) prepare(r *run) {
+	s := r.state
+	b.on = !r.draw.InOrder && !s.NoRasterizer && binCores > 1
+	switch s.Topology {
+	case vk.PRIMITIVE_TOPOLOGY_LINE_LIST, vk.PRIMITIVE_TOPOLOGY_LINE_STRIP,
+		vk.PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY, vk.PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY:
+		b.on = false
+	case vk.PRIMITIVE_TOPOLOGY_POINT_LIST:
+	default:
+		b.on = b.on && s.PolygonMode != vk.POLYGON_MODE_LINE
+	}
+	b.failed.Store(false)
+	b.asks.Store(0)
+	b.reset()
+}
+
+// reset forgets the polygons.
+func (b *bins) reset() {
+	b.items, b.attrs, b.flats = b.items[:0], b.attrs[:0], b.flats[:0]
+	b.work, b.taken = 0, 0
+	b.all = box{1<<31 - 1, 1<<31 - 1, 0, 0}
+}
+
+// add takes a polygon of the primitive at hand, whose pixels are in a box.
+func (b *bins) add(r *run, s *polygonShape, at *box, inViewport bool) {
+	b.items = append(b.items, binned{r.raster.prim, *s, inViewport, *at})
+	if r.shading.active {
+		b.attrs, b.flats = r.shading.gather(&r.raster.prim, b.attrs, b.flats)
+	}
+	b.work += binnedWork + int64(at.right-at.left)*int64(at.bottom-at.top)*int64(r.raster.samples)/2
+	shift := binShift
+	b.taken += int((at.right-1)>>shift-at.left>>shift+1) * int((at.bottom-1)>>shift-at.top>>shift+1)
+	b.all = box{min(b.all.left, at.left), min(b.all.top, at.top), max(b.all.right, at.right), max(b.all.bottom, at.bottom)}
+	if len(b.items) == mostBinned || b.taken >= mostTaken {
+		b.empty(r)
+	}
+}
+
+// empty fills all polygons that wait.
+func (b *bins) empty(r *run) {
+	if len(b.items) == 0 || r.err != nil {
+		return
+	}
+	defer b.reset()
+	workers := int(min(int64(binCores), b.work/binShare))
+	if workers > 1 {
+		b.sort()
+		workers = min(workers, b.columns*b.rows)
+	}
+	if workers < 2 {
+		for i := range b.items {
+			if r.fillBinned(b, i, &b.all); r.err != nil {
+				return
+			}
+		}
+		return
+	}
+	r.shading.flush(r) // what came before may be anywhere
+	if r.err != nil {
+		return
+	}
+	for len(b.workers) < workers-1 {
+		b.workers = append(b.workers, runs.Get().(*run))
+	}
+	if b.part == nil {
+		b.part = r.fillTiles
+	}
+	b.next.Store(0)
+	cores.Do(workers, b.part)
+	for _, w := range b.workers {
+		if r.err == nil && w.parent == r {
+			r.err = w.err
+		}
+	}
+}
+
+// sort makes the lists of the tiles.
+func (b *bins) sort() {
+	b.shift = binShift
+	for {
+		b.columns = int((b.all.right-1)>>b.shift-b.all.left>>b.shift) + 1
+		b.rows = int((b.all.bottom-1)>>b.shift-b.all.top>>b.shift) + 1
+		if b.columns*b.rows <= mostTiles {
+			break
+		}
+		b.shift++
+	}
+	tiles := b.columns * b.rows
+	if cap(b.starts) < tiles+1 {
+		b.starts = make([]int32, mostTiles+1)
+	}
+	b.starts = b.starts[:tiles+1]
+	clear(b.starts)
+	b.pairs = b.pairs[:0]
+	for i := range b.items {
+		b.place(int32(i))
+	}
+	for i := range tiles {
+		b.starts[i+1] += b.starts[i]
+	}
+	if cap(b.list) < len(b.pairs) {
+		b.list = make([]int32, len(b.pairs), 2*len(b.pairs))
+	}
+	b.list = b.list[:len(b.pairs)]
+	for i := len(b.pairs) - 1; i >= 0; i-- { // each goes to the end of what is left of its tile's part
+		p := &b.pairs[i]
+		b.starts[p.tile]--
+		b.list[b.starts[p.tile]] = p.item
+	}
+}
+
+// place finds the tiles that a polygon may touch.
+func (b *bins) place(item int32) {
+	it := &b.items[item]
+	x0, x1 := int(it.box.left>>b.shift), int((it.box.right-1)>>b.shift)
+	y0, y1 := int(it.box.top>>b.shift), int((it.box.bottom-1)>>b.shift)
+	left, top := int(b.all.left>>b.shift), int(b.all.top>>b.shift)
+	var edges [4]edge
+	wide := x1 > x0 && y1 > y0
+	if wide {
+		for i := range it.shape.n {
+			edges[i] = it.shape.edgeOf(i, (i+1)%it.shape.n)
+		}
+	}
+	for y := y0; y <= y1; y++ {
+		for x := x0; x <= x1; x++ {
+			if wide && misses(edges[:it.shape.n], int64(x)<<b.shift, int64(y)<<b.shift, int64(1)<<b.shift) {
+				continue
+			}
+			tile := int32((y-top)*b.columns + x - left)
+			b.starts[tile]++
+			b.pairs = append(b.pairs, tilePair{tile, item})
+		}
+	}
+}
+
+// misses says that a square of pixels is outside of an edge.
+func misses(edges []edge, x, y, size int64) bool {
+	for i := range edges {
+		e := &edges[i]
+		x, y := x*subpixels, y*subpixels
+		if e.a > 0 {
+			x += size * subpixels
+		}
+		if e.b > 0 {
+			y += size * subpixels
+		}
+		if e.a*x+e.b*y+e.c < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fillTiles is what a core does: it takes tiles until there are none.
+func (r *run) fillTiles(part int) {
+	b := &r.bins
+	tiles := int64(b.columns * b.rows)
+	if b.next.Load() >= tiles {
+		return
+	}
+	w := r
+	if part > 0 {
+		if w = b.workers[part-1]; w.parent != r {
+			if w.err = r.lend(w); w.err != nil {
+				b.failed.Store(true)
+				return
+			}
+		}
+	}
+	for !b.failed.Load() {
+		tile := b.next.Add(1) - 1
+		if tile >= tiles {
+			break
+		}
+		x, y := int32(int(tile)%b.columns)+b.all.left>>b.shift, int32(int(tile)/b.columns)+b.all.top>>b.shift
+		at := box{x << b.shift, y << b.shift, (x + 1) << b.shift, (y + 1) << b.shift}
+		for _, i := range b.list[b.starts[tile]:b.starts[tile+1]] {
+			if w.fillBinned(b, int(i), &at); w.err != nil {
+				b.failed.Store(true)
+				return
+			}
+		}
+	}
+	if w.shading.flush(w); w.err != nil {
+		b.failed.Store(true)
+	}
+}
+
+// fillBinned fills the part of a polygon that is in a box.
+func (r *run) fillBinned(b *bins, item int, in *box) {
+	it := &b.items[item]
+	at := it.box.cut(in)
+	if at.empty() {
+		return
+	}
+	r.raster.prim = it.prim
+	r.shading.beginBinned(b, item)
+	r.fillBox(&it.shape, &r.raster.viewports[it.prim.viewport], it.inViewport, &at)
+}
+
+// lend makes another run one of this run's workers.
+func (r *run) lend(w *run) error {
+	w.parent = r
+	w.draw, w.state, w.pass = r.draw, r.state, r.pass
+	w.width, w.height, w.layers = r.width, r.height, r.layers
+	w.depth, w.stencil = r.depth, r.stencil
+	w.colors = append(w.colors[:0], r.colors...)
+	w.counts, w.err = Statistics{}, nil
+	w.raster.prepare(w)
+	w.tests.prepare(w)
+	if !r.shading.active {
+		w.shading.prepareNone(w)
+		return nil
+	}
+	w.environment = *r.draw.Fragment
+	if w.environment.Stop != nil {
+		if w.stop == nil {
+			w.stop = w.stopShared
+		}
+		w.environment.Stop = w.stop
+	}
+	return w.shading.prepare(w)
+}
+
+// stopShared is Stop for the shader of a worker: what counts is what all workers have done.
+func (r *run) stopShared(uint64) bool {
+	return r.parent.draw.Fragment.Stop(r.parent.bins.asks.Load())
+}
+
+// lead is the run that the draw began with.
+func (r *run) lead() *run {
+	if r.parent != nil {
+		return r.parent
+	}
+	return r
+}
+
+// fragments is what the fragment shader of a run finds.
+func (r *run) fragments() *compute.Environment {
+	if r.parent != nil {
+		return &r.environment
+	}
+	return r.draw.Fragment
+}
+
+// endWorkers ends the workers' batches.
+func (r *run) endWorkers(err error) error {
+	for _, w := range r.bins.workers {
+		if w.parent == r {
+			err = ended(w.shading.batch, err)
+		}
+	}
+	return err
+}
+
+// countWorkers adds what the workers have counted.
+func (r *run) countWorkers() {
+	for _, w := range r.bins.workers {
+		if w.parent != r {
+			continue
+		}
+		r.counts.Samples += w.counts.Samples
+		for i, n := range w.counts.Counts {
+			r.counts.Counts[i] += n
+		}
+	}
+}
+
+// releaseWorkers gives the workers back.
+func (r *run) releaseWorkers() {
+	for i, w := range r.bins.workers {
+		w.release()
+		w.parent, w.environment = nil, compute.Environment{}
+		runs.Put(w)
+		r.bins.workers[i] = nil
+	}
+	r.bins.workers = r.bins.workers[:0]
+}

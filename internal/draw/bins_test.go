@@ -1,0 +1,163 @@
+package draw
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"farside/compute"
+	"farside/internal/vk"
+)
+
+// shareAlways has small draws go to several workers, in small tiles.
+func shareAlways(t testing.TB, shift int) {
+	cores, share, old := binCores, binShare, binShift
+	binCores, binShare, binShift = 3, 1, shift
+	t.Cleanup(func() { binCores, binShare, binShift = cores, share, old })
+}
+
+// same fails if two scenes have other bits or counts.
+func (s *scene) same(t *testing.T, o *scene, what string) {
+	t.Helper()
+	for i, b := range s.images() {
+		if !bytes.Equal(b, o.images()[i]) {
+			t.Fatalf("%s: attachment %d differs", what, i)
+		}
+	}
+	if s.stats != o.stats {
+		t.Fatalf("%s: counts are %+v, not %+v", what, s.stats, o.stats)
+	}
+}
+
+// TestBins has random draws give the same bits and counts in order and in bins, several draws one after the other.
+func TestBins(t *testing.T) {
+	shareAlways(t, 2)
+	shaded := 0
+	for seed := range uint64(600) {
+		binShift = 1 + int(seed%4)
+		var scenes [2]*scene
+		for i := range scenes {
+			s := randomScene(t, seed)
+			s.InOrder = i == 0
+			s.draw(t)
+			for more := range seed % 3 { // on what is there
+				next := randomScene(t, seed+1000*(more+1))
+				next.InOrder, next.Statistics = s.InOrder, s.Statistics
+				if next.state.Samples == s.state.Samples && next.pass.Area == s.pass.Area {
+					next.pass = s.pass
+				}
+				next.draw(t)
+			}
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("seed %d", seed))
+		if scenes[0].stats.Samples > 0 {
+			shaded++
+		}
+	}
+	if shaded < 80 {
+		t.Errorf("only %d draws have samples", shaded)
+	}
+}
+
+// TestBinsOfMany has so many polygons that bins are emptied on the way, of all sizes.
+func TestBinsOfMany(t *testing.T) {
+	shareAlways(t, 3)
+	for _, samples := range []uint32{1, 4} {
+		var scenes [2]*scene
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, 200, 120, samples, 4)
+			s.withDepth(t, vk.FORMAT_D24_UNORM_S8_UINT, samples)
+			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = true, true, vk.COMPARE_OP_GREATER_OR_EQUAL
+			s.state.Blends[0] = Blend{BlendEnable: 1, SrcColorBlendFactor: vk.BLEND_FACTOR_SRC_ALPHA,
+				DstColorBlendFactor: vk.BLEND_FACTOR_ONE_MINUS_SRC_ALPHA, ColorWriteMask: 15}
+			random := rand.New(rand.NewPCG(1, uint64(samples)))
+			var data []float32
+			for range mostBinned * 2 {
+				x, y, size := random.Float32()*2-1, random.Float32()*2-1, random.Float32()*random.Float32()/4
+				for range 3 {
+					data = append(data, x+size*(random.Float32()-0.5), y+size*(random.Float32()-0.5), random.Float32(), 1)
+					data = append(data, random.Float32(), random.Float32(), random.Float32(), random.Float32())
+				}
+			}
+			s.vertices(data...)
+			s.InOrder = i == 0
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], "many triangles")
+	}
+}
+
+// TestBinsEnd has workers stop, fail and panic, and all batches ended.
+func TestBinsEnd(t *testing.T) {
+	shareAlways(t, 2)
+	fresh := func() (*scene, *goShader) {
+		s := newScene(t, vk.FORMAT_R32_SFLOAT, 64, 64, 1, 1)
+		s.full(0, 1)
+		return s, s.state.Fragment.(*goShader)
+	}
+	s, fs := fresh()
+	var asked atomic.Uint64
+	s.Vertex.Stop = func(uint64) bool { return asked.Add(1) > 20 }
+	if err := s.Execute(); !errors.Is(err, compute.ErrStopped) || fs.open.Load() != 0 {
+		t.Errorf("the error is %v, and %d batches are open", err, fs.open.Load())
+	}
+	s, fs = fresh()
+	bad := errors.New("bad")
+	fs.err = bad
+	if err := s.Execute(); !errors.Is(err, bad) || fs.open.Load() != 0 {
+		t.Errorf("the error is %v, and %d batches are open", err, fs.open.Load())
+	}
+	s, fs = fresh()
+	fs.code = func(*lane) bool { panic("bad") }
+	func() {
+		defer func() {
+			if recover() != "bad" || fs.open.Load() != 0 {
+				t.Errorf("the panic is lost, or %d batches are open", fs.open.Load())
+			}
+		}()
+		_ = s.Execute()
+	}()
+}
+
+// TestVectorBlends has blending of bytes give the same bits on vectors and in Go.
+func TestVectorBlends(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
+	for round := range 400 {
+		blend := Blend{BlendEnable: 1, SrcColorBlendFactor: factor(), DstColorBlendFactor: factor(),
+			ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(), DstAlphaBlendFactor: factor(),
+			AlphaBlendOp: vk.BlendOp(random.IntN(3)), ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32}[round%3]
+		var data []float32
+		for range 30 {
+			for range 3 {
+				data = append(data, float32(random.NormFloat64()), float32(random.NormFloat64()), 0.5, 1)
+				for range 4 {
+					data = append(data, float32(random.NormFloat64()/2+0.5))
+				}
+			}
+		}
+		data[4] = float32(math.NaN())
+		outputs, constants := 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
+		var scenes [2]*scene
+		for i := range scenes {
+			s := newScene(t, f, 9, 9, []uint32{1, 4}[round&1], 4)
+			s.vertices(data...)
+			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%5 == 0
+			s.state.Fragment.(*goShader).out = s.state.Fragment.(*goShader).out[:outputs]
+			for k := range s.pass.Colors[0].Image.Bytes {
+				s.pass.Colors[0].Image.Bytes[k] = byte(k*k + round)
+			}
+			s.InOrder = i == 0
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v %+v", round, f, blend))
+	}
+}

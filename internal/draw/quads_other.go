@@ -1,0 +1,12 @@
+//go:build !amd64
+
+package draw
+
+func vectors() bool { return false }
+
+// vectors() is false here, so that nothing calls these.
+
+func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                                  {}
+func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64) {}
+func unormAVX2(dst *byte, src *uint32, n int, shift uint64)                                       {}
+func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)                               {}
