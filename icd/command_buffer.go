@@ -97,7 +97,8 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	case i.OcclusionQueryEnable != vk.FALSE:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_occlusionQueryEnable_00056,
 			"the feature inheritedQueries is not supported")
-	case i.PipelineStatistics != 0:
+	case i.PipelineStatistics != 0 && !b.pool.device.allows("pipelineStatisticsQuery",
+		vk.VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058,
 			"the feature pipelineStatisticsQuery is not supported")
 	}

@@ -200,6 +200,16 @@ func TestLifecycle(t *testing.T) {
 	r.state(b, stateExecutable)
 }
 
+// A secondary command buffer may say that it counts for statistics where the device has these queries.
+func TestInheritedStatistics(t *testing.T) {
+	t.Setenv("FARSIDE_GRAPHICS", "1")
+	r := newRecordingTest(t)
+	s := r.allocate(r.pool(0), secondary)
+	i := vk.CommandBufferInheritanceInfo{PipelineStatistics: 1}
+	r.result(commands.BeginCommandBuffer(s.handle, &vk.CommandBufferBeginInfo{PInheritanceInfo: &i}), vk.SUCCESS,
+		"VUID-VkCommandBufferInheritanceInfo-pipelineStatistics-00058") // a warning: the feature is not enabled
+}
+
 func TestBeginMisuse(t *testing.T) {
 	r := newRecordingTest(t)
 	fixed := r.pool(0)

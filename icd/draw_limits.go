@@ -19,7 +19,7 @@ func extendDrawLimits(l *vk.PhysicalDeviceLimits) {
 	l.MaxFragmentCombinedOutputResources = l.MaxPerStageResources
 	l.MaxDrawIndexedIndexValue, l.MaxDrawIndirectCount = math.MaxUint32, math.MaxUint32
 	l.MaxViewports = exec.MaxViewports
+	l.PointSizeRange, l.PointSizeGranularity = [2]float32{1, exec.MaxPointSize}, sizes
 	l.StrictLines = vk.TRUE
-	l.PointSizeRange, l.PointSizeGranularity = [2]float32{1, 64}, sizes
 	l.LineWidthRange, l.LineWidthGranularity = [2]float32{1, exec.MaxLineWidth}, sizes
 }

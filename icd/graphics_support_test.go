@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"farside/internal/exec"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -36,6 +37,9 @@ func TestGraphicsOffers(t *testing.T) {
 		t.Errorf("limits without graphics are %+v", l)
 	}
 	l := with.limits.PhysicalDeviceLimits
+	if l.PointSizeRange != [2]float32{1, exec.MaxPointSize} {
+		t.Errorf("points are of sizes %v", l.PointSizeRange)
+	}
 	if l.MaxColorAttachments != 8 || l.FramebufferDepthSampleCounts != 13 || l.SampledImageIntegerSampleCounts != 13 {
 		t.Errorf("limits with graphics are %+v", l)
 	}

@@ -321,7 +321,7 @@ func (r *run) drawPoint(c *corner, size float64, v *viewport, sized bool) {
 	if !sized || !(size >= 1) {
 		size = 1
 	}
-	size = min(size, maxPointSize)
+	size = min(size, MaxPointSize)
 	p := &r.raster.prim
 	if r.state.Topology == vk.PRIMITIVE_TOPOLOGY_POINT_LIST {
 		r.counts.Counts[countClipOut]++
@@ -339,5 +339,5 @@ func (r *run) drawPoint(c *corner, size float64, v *viewport, sized bool) {
 	r.fill(&polygonShape{n: 4, x: [4]int64{x0, x1, x1, x0}, y: [4]int64{y0, y0, y1, y1}}, v, false)
 }
 
-// maxPointSize is the end of pointSizeRange.
-const maxPointSize = 1024
+// MaxPointSize is the end of pointSizeRange. Larger points are of this size.
+const MaxPointSize = 1024

@@ -23,6 +23,7 @@ const (
 	MaxVertexOffset     = 1<<14 - 1
 	MaxVertexDivisor    = math.MaxUint32
 	MaxLineWidth        = 64
+	MaxPointSize        = draw.MaxPointSize
 )
 
 // DynamicStates is a set of dynamic states, a bit for each row of stateRows.

@@ -332,6 +332,36 @@ func TestDynamicState(t *testing.T) {
 }
 
 // TestDrawQueries counts draws with queries, also in a secondary command buffer and with several views.
+// testTimestamps writes timestamps in a pass of two views: each is two queries.
+func testTimestamps(t *testing.T, d *drawTest) {
+	t.Helper()
+	p, err := NewQueryPool(vk.QUERY_TYPE_TIMESTAMP, 4)
+	must(t, err)
+	d.pools[3] = p
+	if err := d.execute(t, func(s *command.Stream) error { return s.WriteTimestamp(0, 3, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true, true, false} {
+		if got := p.queries[i].available.Load(); got != want {
+			t.Errorf("timestamp %d is available: %v", i, got)
+		}
+	}
+	for _, test := range []struct {
+		write func(s *command.Stream, query uint32) error
+		want  string
+	}{
+		{func(s *command.Stream, query uint32) error { return s.WriteTimestamp(0, 3, query) },
+			"VUID-vkCmdWriteTimestamp-query-00831"},
+		{func(s *command.Stream, query uint32) error { return s.WriteTimestamp2(0, 3, query) },
+			"VUID-vkCmdWriteTimestamp2-query-03865"},
+	} {
+		err := d.execute(t, func(s *command.Stream) error { return test.write(s, 3) })
+		if got := vk.VUIDOf(err).String(); got != test.want {
+			t.Errorf("a timestamp whose views end beyond the pool: %s, want %s", got, test.want)
+		}
+	}
+}
+
 func TestDrawQueries(t *testing.T) {
 	d := newDrawTest(t)
 	var err error
@@ -368,6 +398,7 @@ func TestDrawQueries(t *testing.T) {
 	results(d.pools[1], 2, 2, vk.QUERY_RESULT_WITH_AVAILABILITY_BIT|vk.QUERY_RESULT_WAIT_BIT, 10, 1, 0, 1)
 	results(d.pools[1], 0, 1, vk.QUERY_RESULT_WITH_AVAILABILITY_BIT|vk.QUERY_RESULT_PARTIAL_BIT, 0, 0)
 	results(d.pools[2], 0, 1, vk.QUERY_RESULT_WITH_AVAILABILITY_BIT, 4, 16, 1)
+	testTimestamps(t, d)
 	for _, test := range []struct {
 		name string
 		add  func(s *command.Stream) error

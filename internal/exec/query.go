@@ -75,6 +75,7 @@ type QueryRules struct {
 	Partial vk.VUID // timestamps have no partial results
 	Stride  vk.VUID // several results lie apart
 	Room    vk.VUID // all results fit
+	Views   vk.VUID // there is a query for each view of the pass
 }
 
 // The rules of the commands about queries.
@@ -92,9 +93,11 @@ var (
 	}
 	CmdWriteTimestampRules = QueryRules{
 		Type: vk.VUID_vkCmdWriteTimestamp_queryPool_01416, First: vk.VUID_vkCmdWriteTimestamp_query_04904,
+		Views: vk.VUID_vkCmdWriteTimestamp_query_00831,
 	}
 	cmdWriteTimestamp2Rules = QueryRules{
 		Type: vk.VUID_vkCmdWriteTimestamp2_queryPool_03861, First: vk.VUID_vkCmdWriteTimestamp2_query_04903,
+		Views: vk.VUID_vkCmdWriteTimestamp2_query_03865,
 	}
 	cmdCopyQueryPoolResultsRules = QueryRules{
 		First: vk.VUID_vkCmdCopyQueryPoolResults_firstQuery_09436, Last: vk.VUID_vkCmdCopyQueryPoolResults_firstQuery_09437,

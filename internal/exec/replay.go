@@ -676,7 +676,18 @@ func (r *replay) writeTimestamp(h vk.QueryPool, query uint32, exists vk.VUID, ru
 	if err != nil {
 		return err
 	}
-	return p.Write(query, Now(), rules)
+	// In a pass with several views it is a query for each; only the first has to be the time ("Timestamp Queries").
+	views, now := r.views(), Now()
+	if uint64(query)+uint64(views) > uint64(len(p.queries)) && int(query) < len(p.queries) {
+		return invalid(rules.Views, "%d views from query %d on are more than the pool of %d has", views, query,
+			len(p.queries))
+	}
+	for i := range views {
+		if err := p.Write(query+i, now, rules); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *replay) copyQueryPoolResults(c *command.CopyQueryPoolResults) error {
