@@ -113,7 +113,8 @@ func interpolateSampleCase(c *Case, samples uint32) {
 }
 
 // interpolateCentroidCase draws small triangles, whose edges go through pixels: at centroids no weight of a vertex is
-// negative. What has all of its samples is evaluated at its center.
+// negative. What has all of its samples is evaluated at its center. Vertices are moved by up to 1/512 of a pixel, to
+// where 8 bits below the pixel have them, and places in a triangle by no more.
 func interpolateCentroidCase(c *Case, samples uint32) {
 	const size = 32
 	s := c.scene(size, size, samples, 1, 0, rgba32f)
@@ -139,7 +140,7 @@ func interpolateCentroidCase(c *Case, samples uint32) {
 			atomicAdd(n[all ? 0 : 1], 1);
 			if (any(lessThan(w, vec3(-1e-4)))) atomicAdd(n[2], 1);
 			vec2 off = abs(place - gl_FragCoord.xy);
-			if (all ? max(off.x, off.y) > 1e-3 : max(off.x, off.y) > 0.501) atomicAdd(n[3], 1);
+			if (max(off.x, off.y) > (all ? 0.0025 : 0.5025)) atomicAdd(n[3], 1);
 			c = vec4(1);
 		}`,
 		edit: func(g *vulkan.GraphicsState) {
