@@ -199,7 +199,7 @@ func getPhysicalDeviceSurfaceCapabilities2KHR(
 				"with which mode others shall be compatible is not said"),
 				object{vk.OBJECT_TYPE_SURFACE_KHR, uint64(info.Surface)})
 		}
-		vk.WriteArray(&c.PresentModeCount, c.PPresentModes, p.presentModes()) // nothing but the order of frames differs
+		vk.WriteArray(&c.PresentModeCount, c.PPresentModes, p.compatibleModes(mode.PresentMode))
 	}
 	if i := vk.Find[vk.SurfaceCapabilitiesPresentId2KHR](out.PNext); i != nil {
 		i.PresentId2Supported = bool32(p.supports(vk.KHR_PRESENT_ID_2_EXTENSION_NAME))
@@ -254,6 +254,15 @@ func (p *physicalDevice) presentModes() []vk.PresentModeKHR {
 		p.supports(vk.EXT_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME) {
 		list = append(list, vk.PRESENT_MODE_FIFO_LATEST_READY_KHR)
 	}
+	return list
+}
+
+// compatibleModes are all modes, since nothing but the order of frames differs. The one that is asked about is the first,
+// so that it is among them in an array that has no room for all.
+func (p *physicalDevice) compatibleModes(mode vk.PresentModeKHR) []vk.PresentModeKHR {
+	list := p.presentModes()
+	at := slices.Index(list, mode)
+	list[0], list[at] = list[at], list[0]
 	return list
 }
 

@@ -504,6 +504,11 @@ func TestSurfaceAnswers(t *testing.T) {
 		list.PresentModeCount != 5 || !slices.Contains(compatible[:5], mode.PresentMode) {
 		t.Errorf("%v, compatible with %v", r, compatible[:list.PresentModeCount])
 	}
+	list.PresentModeCount = 1
+	if r := commands.GetPhysicalDeviceSurfaceCapabilities2KHR(p, &ask, &out); r != vk.SUCCESS ||
+		list.PresentModeCount != 1 || compatible[0] != mode.PresentMode {
+		t.Errorf("%v, the first mode is %v", r, compatible[0])
+	}
 	if can := out.SurfaceCapabilities; can.SupportedUsageFlags&vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT == 0 ||
 		can.CurrentExtent.Width != math.MaxUint32 || can.MinImageCount != 1 {
 		t.Errorf("%+v", can)
