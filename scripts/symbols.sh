@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fails unless the driver exports exactly the loader's entry points and the one for verbs, and the library of peers in C
-# exactly the functions of its header: scripts/symbols.sh DRIVER LIBRARY HEADER.
+# Fails unless the driver exports exactly the loader's entry points and the one for verbs, the library of peers in C
+# exactly the functions of its header, and both the byte that tells them of each other's calls:
+# scripts/symbols.sh DRIVER LIBRARY HEADER.
 # Any other name could shadow one of the application's own.
 set -euo pipefail
 
@@ -16,9 +17,10 @@ exports() { # exports LIBRARY: standard input names the symbols
 	fi
 }
 
-exports "$1" <<<'farside_verbs
+exports "$1" <<<'farside_in_go
+farside_verbs
 vk_icdGetInstanceProcAddr
 vk_icdGetPhysicalDeviceProcAddr
 vk_icdNegotiateLoaderICDInterfaceVersion'
-exports "$2" < <(sed -nE 's/^[a-z].*\b(farside_[a-z0-9_]+)\(.*/\1/p' "$3")
+exports "$2" < <(echo farside_in_go; sed -nE 's/^[a-z].*\b(farside_[a-z0-9_]+)\(.*/\1/p' "$3")
 exit $failed

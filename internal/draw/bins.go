@@ -137,6 +137,13 @@ func (b *bins) empty(r *run) {
 	for len(b.workers) < workers-1 {
 		b.workers = append(b.workers, runs.Get().(*run))
 	}
+	for _, w := range b.workers[:workers-1] { // before any of them changes what the others are made of
+		if w.parent != r {
+			if r.err = r.lend(w); r.err != nil {
+				return
+			}
+		}
+	}
 	if b.part == nil {
 		b.part = r.fillTiles
 	}
@@ -236,12 +243,7 @@ func (r *run) fillTiles(part int) {
 	}
 	w := r
 	if part > 0 {
-		if w = b.workers[part-1]; w.parent != r {
-			if w.err = r.lend(w); w.err != nil {
-				b.failed.Store(true)
-				return
-			}
-		}
+		w = b.workers[part-1]
 	}
 	for !b.failed.Load() {
 		tile := b.next.Add(1) - 1

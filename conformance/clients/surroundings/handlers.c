@@ -74,7 +74,8 @@ int main(int argc, char **argv) {
 	CHECK(atomic_exchange(&good, 0) == THREADS && atomic_exchange(&peers_good, 0) == THREADS);
 	time_t end = time(NULL) + atoi(argv[3]);
 	for (int i = 0; time(NULL) < end ||
-			(time(NULL) < end + 60 && (!atomic_load(&refused) || !atomic_load(&peers_refused)));
+			(time(NULL) < end + 60 && (!atomic_load(&refused) || !atomic_load(&peers_refused) ||
+						   !atomic_load(&cycles)));
 	     i = (i + 1) % THREADS) {
 		nanosleep(&pause_, NULL);
 		CHECK(pthread_kill(threads[i], SIGUSR1) == 0);
