@@ -257,8 +257,8 @@ func (p *physicalDevice) presentModes() []vk.PresentModeKHR {
 	return list
 }
 
-// compatibleModes are all modes, since nothing but the order of frames differs. The one that is asked about is the first,
-// so that it is among them in an array that has no room for all.
+// compatibleModes are all modes, since nothing but the order of frames differs. The one that is asked about is the
+// first, so that it is among them in an array that has no room for all.
 func (p *physicalDevice) compatibleModes(mode vk.PresentModeKHR) []vk.PresentModeKHR {
 	list := p.presentModes()
 	at := slices.Index(list, mode)
