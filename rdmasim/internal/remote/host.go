@@ -51,10 +51,6 @@ func (f *Fabric) Resolve(ctx context.Context, address, key uint64, need verbs.Ac
 	if err != nil {
 		return nil, err
 	}
-	// Another goroutine may have had the same question.
-	if r := f.table.Lookup(address); r != nil && r.View.Alive() && r.Info.Key == d.Key {
-		return r, nil
-	}
 	info := infoOf(&d)
 	v := &view{info: *info, host: f.host}
 	r := &verbs.Region{Info: *info, View: v}
@@ -62,10 +58,7 @@ func (f *Fabric) Resolve(ctx context.Context, address, key uint64, need verbs.Ac
 		r.View = strictView{v}
 	}
 	f.table.Forget(tableLimit)
-	if err := f.table.Add(r); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return f.table.FindOrAdd(r)
 }
 
 // infoOf is a bridge's description of a region.

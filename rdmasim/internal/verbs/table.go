@@ -57,6 +57,23 @@ func (t *Table) Len() int { return len(t.load()) }
 func (t *Table) Add(r *Region) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.add(r)
+}
+
+// FindOrAdd is Add, unless another goroutine has had the same question: then it returns what is there of the same base
+// and key. Operations may be under way on that, which Add would fail.
+func (t *Table) FindOrAdd(r *Region) (*Region, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := t.search(r.Info.Address)
+	if o != nil && o.Info.Address == r.Info.Address && o.Info.Key == r.Info.Key && o.View.Alive() {
+		return o, nil
+	}
+	return r, t.add(r)
+}
+
+// add is Add, under t.mu.
+func (t *Table) add(r *Region) error {
 	if t.closed {
 		return ErrClosed
 	}

@@ -22,6 +22,8 @@ func region(address, length uint64) *Region {
 	return &Region{Info: RegionInfo{Address: address, Length: length}, View: &closable{}}
 }
 
+func (c *closable) Alive() bool { return c.reason == nil }
+
 func reasonOf(r *Region) error { return r.View.(*closable).reason }
 
 // Regions come and go at random, and each address finds what a list of them says.
@@ -106,6 +108,26 @@ func TestStaleLookup(t *testing.T) {
 	}
 	if reasonOf(fresh) != nil {
 		t.Error("the new region was closed")
+	}
+}
+
+// Two goroutines that have asked for one region get one view of it, which stays open.
+func TestFindOrAdd(t *testing.T) {
+	var table Table
+	first, second, other := region(100, 10), region(100, 10), region(100, 10)
+	other.Info.Key = 1
+	if got, err := table.FindOrAdd(first); got != first || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := table.FindOrAdd(second); got != first || err != nil || reasonOf(first) != nil {
+		t.Errorf("the same region: %v, %v, closed with %v", got, err, reasonOf(first))
+	}
+	if got, err := table.FindOrAdd(other); got != other || err != nil || reasonOf(first) != ErrFreed {
+		t.Errorf("another key: %v, %v, closed with %v", got, err, reasonOf(first))
+	}
+	table.Close()
+	if _, err := table.FindOrAdd(first); err != ErrClosed {
+		t.Errorf("a closed table: %v", err)
 	}
 }
 
