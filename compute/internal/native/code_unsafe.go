@@ -45,7 +45,7 @@ type Options struct {
 	Group Register
 }
 
-// Compile makes the code of runs. It fails where the system does not allow it.
+// Compile makes the code of runs. It fails where the system does not allow it, and where the code would be too long.
 func Compile(runs [][]Inst, o Options) (*Code, error) {
 	c := &compiler{assembler: &assembler{}, scratch: int32(o.Scratch), group: o.Group, most: few, single: o.Narrow}
 	if avx512() {
@@ -65,6 +65,9 @@ func Compile(runs [][]Inst, o Options) (*Code, error) {
 				entry = code.entries[Plain][i]
 			} else {
 				c.write(run)
+			}
+			if len(c.code) > mostCode {
+				return nil, fmt.Errorf("code of more than %d bytes", mostCode)
 			}
 			code.entries[mode] = append(code.entries[mode], entry)
 		}

@@ -116,6 +116,10 @@ type compiler struct {
 
 const never = math.MaxInt
 
+// mostCode is how many bytes of code one program may have, about. What would have more is left to the kernels: while it
+// is written, memory for more than twice as much is in use. Tests change it.
+var mostCode = 16 << 20
+
 // write writes a run.
 func (c *compiler) write(run []Inst) {
 	run = c.expand(run)
@@ -432,9 +436,9 @@ func (c *compiler) forgetPointers(r Register) {
 	}
 }
 
-// inst writes an instruction.
+// inst writes an instruction. Beyond mostCode it writes nothing.
 func (c *compiler) inst(in *Inst) {
-	if c.at < c.written {
+	if c.at < c.written || len(c.code) > mostCode {
 		return
 	}
 	c.forget(nil)

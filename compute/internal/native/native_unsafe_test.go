@@ -432,6 +432,26 @@ func fillWide(r *rand.Rand, m *machine) {
 	}
 }
 
+// TestTooMuchCode has no room for the code of random runs, from some byte on: an error, whatever is left out.
+func TestTooMuchCode(t *testing.T) {
+	need(t)
+	defer func(old int) { mostCode = old }(mostCode)
+	all := supported()
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		run := randomRun(r, all, 1+r.IntN(40), r.IntN(2) == 0, 1, 0)
+		options := Options{Scratch: fileSize, Masked: true, Narrow: r.IntN(3) == 0}
+		mostCode = 1 << 20
+		if _, err := Compile([][]Inst{slices.Clone(run)}, options); err != nil {
+			t.Fatal(err)
+		}
+		mostCode = 1 + r.IntN(200)
+		if code, err := Compile([][]Inst{slices.Clone(run), run}, options); err == nil && code.fence > mostCode+16 {
+			t.Fatalf("seed %d: %d bytes, not %d", seed, code.fence, mostCode)
+		}
+	}
+}
+
 // TestRuns compares random runs with the kernels.
 func TestRuns(t *testing.T) {
 	need(t)
