@@ -25,7 +25,7 @@ func (c *cts) step() (step, error) {
 		return step{}, err
 	}
 	return step{Name: "cts", Program: "conformance/cts", Sees: filepath.Dir(deqp),
-		Args: append([]string{"--deqp-vk=" + deqp, "--out=/tmp/cts"}, c.cases...)}, nil
+		Args: append([]string{"--deqp-vk=" + deqp, "--out=/tmp/cts-results"}, c.cases...)}, nil
 }
 
 // visible are the folders that the guest sees although they may lie where its own are, such as in /tmp.

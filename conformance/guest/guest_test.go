@@ -117,7 +117,8 @@ func TestChosenSteps(t *testing.T) {
 	if steps, err := chosen(plan, nil); err != nil || len(steps) != len(plan) {
 		t.Errorf("%d steps, %v", len(steps), err)
 	}
-	if steps, err := chosen(plan, []string{"export", "devices"}); err != nil || len(steps) != 2 || steps[1].Name != "devices" {
+	steps, err := chosen(plan, []string{"export", "devices"})
+	if err != nil || len(steps) != 2 || steps[1].Name != "devices" {
 		t.Errorf("%v, %v", steps, err)
 	}
 	if _, err := chosen(plan, []string{"nothing"}); err == nil {
