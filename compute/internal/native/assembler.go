@@ -187,6 +187,7 @@ var evexW = map[opcode]uint8{
 
 // The member of a group of shifts by a constant.
 const (
+	rotates     = 1
 	right       = 2
 	rightSigned = 4
 	left        = 6
