@@ -561,8 +561,8 @@ func TestPresentUnderAsync(t *testing.T) {
 	}
 }
 
-// TestAcquireWithUsedSemaphore: a semaphore may be signalled while no image is free, if the wait of the frame that holds
-// the image makes it unsignalled. Programs with as many semaphores as images rely on that.
+// TestAcquireWithUsedSemaphore: a semaphore may be signalled while no image is free, if the wait of the frame that
+// holds the image makes it unsignalled. Programs with as many semaphores as images rely on that.
 func TestAcquireWithUsedSemaphore(t *testing.T) {
 	s := newSwapchainTest(t)
 	s.info.MinImageCount = 1
