@@ -113,4 +113,3 @@ func TestH200(t *testing.T) {
 		}
 	}
 }
-

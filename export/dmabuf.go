@@ -89,9 +89,9 @@ func (dmaBuf) payload(h Handle, want *Expect) (*memory.Payload, error) {
 	return memory.FromDMABuf(file, want.Size, id), nil
 }
 
-// noDMABuf are the properties of the memory types that no dma-buf can be imported with: the fabric has remote addresses of
-// memfds alone. With any other it may: where a dma-buf lies nobody knows, and programs import theirs with the type that
-// they have allocated it with.
+// noDMABuf are the properties of the memory types that no dma-buf can be imported with: the fabric has remote addresses
+// of memfds alone. With any other it may: where a dma-buf lies nobody knows, and programs import theirs with the type
+// that they have allocated it with.
 const noDMABuf = vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV
 
 func (dmaBuf) inspect(h Handle, types []memory.Type) (uint32, error) {

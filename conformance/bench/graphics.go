@@ -29,7 +29,7 @@ func sampleGraphics(pattern string, into *samples) error {
 			continue
 		}
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "FARSIDE_BENCH_ROLE=graphics", "FARSIDE_GRAPHICS=on", "FARSIDE_BENCH_ROW="+pattern)
+		cmd.Env = append(os.Environ(), "FARSIDE_BENCH_ROLE=graphics", "FARSIDE_BENCH_ROW="+pattern)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
