@@ -179,7 +179,12 @@ func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 	}
 	for i := range cover {
 		cover[i] &= z.sampleBits
-		if cover[i] != 0 && p.smooth.half > 0 && p.smooth.coverage(x+int32(i&1), y+int32(i>>1)) == 0 {
+		if cover[i] == 0 || !(p.smooth.half > 0) {
+			continue
+		}
+		// A fragment is all of its pixel: how much of that is covered is in its alpha.
+		cover[i] = z.sampleBits
+		if p.smooth.coverage(x+int32(i&1), y+int32(i>>1)) == 0 {
 			cover[i] = 0
 		}
 	}
