@@ -523,7 +523,7 @@ func TestSurfaceAnswers(t *testing.T) {
 			t.Errorf("%v is no color attachment", f.Format)
 		}
 	}
-	t.Setenv("FARSIDE_GRAPHICS", "0")
+	withoutGraphics(t)
 	i := testInstance(t, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
 	without := testSurface(t, i)

@@ -271,7 +271,8 @@ func TestDynamicState(t *testing.T) {
 		vk.DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE: {1}, vk.DYNAMIC_STATE_STENCIL_TEST_ENABLE: {1},
 		vk.DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE: {0}, vk.DYNAMIC_STATE_DEPTH_BIAS_ENABLE: {1},
 		vk.DYNAMIC_STATE_LOGIC_OP_EXT: {6}, vk.DYNAMIC_STATE_LOGIC_OP_ENABLE_EXT: {1},
-		vk.DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT: {1}, vk.DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT: {1},
+		vk.DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT: {1},
+		vk.DYNAMIC_STATE_DEPTH_CLAMP_RANGE_EXT:  {1, f(0.125), f(0.375)}, vk.DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT: {1},
 		vk.DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT: {1}, vk.DYNAMIC_STATE_POLYGON_MODE_EXT: {2},
 		vk.DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT: {1}, vk.DYNAMIC_STATE_SAMPLE_MASK_EXT: {1, 0x55},
 		vk.DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT: {1}, vk.DYNAMIC_STATE_ALPHA_TO_ONE_ENABLE_EXT: {1},
@@ -306,7 +307,7 @@ func TestDynamicState(t *testing.T) {
 		Attributes: []draw.VertexAttribute{{Location: 5, Binding: 2, Offset: 4, Format: vk.FORMAT_R32G32_SFLOAT}},
 		Topology:   vk.PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP, Restart: true, ProvokingLast: true,
 		Viewports: []vk.Viewport{viewport, viewport}, Scissors: []vk.Rect2D{scissor, scissor}, MinusOneToOne: true,
-		DepthClamp: true, DepthClip: true, PolygonMode: vk.POLYGON_MODE_POINT, CullMode: vk.CULL_MODE_BACK_BIT,
+		DepthClamp: true, ClampRange: true, ClampMin: 0.125, ClampMax: 0.375, DepthClip: true, PolygonMode: vk.POLYGON_MODE_POINT, CullMode: vk.CULL_MODE_BACK_BIT,
 		FrontFace: vk.FRONT_FACE_CLOCKWISE, LineWidth: 2.5, LineMode: 2, StippleLines: true, StippleFactor: 3,
 		DepthBias: draw.DepthBias{Enable: true, Constant: 1, Clamp: 2, Slope: 3, Representation: 1, Exact: true},
 
