@@ -58,8 +58,8 @@ func find[T any, P interface {
 // manyElements is from how many elements on an array's end is looked at before anybody makes room for as many.
 const manyElements = 1 << 10
 
-// Slice is C's array of n elements at p; nil if p is. The end of a long one is read, unless it is bytes: a count that is
-// wrong faults here, in the command, and not when memory for so many elements is missing, which would end the process.
+// Slice is C's array of n elements at p; nil if p is. The end of a long one is read, unless it is bytes: a wrong count
+// faults here, in the command, and not when memory for so many elements is missing, which would end the process.
 func Slice[T any, N ~uint32 | ~uint64 | ~uintptr](p *T, n N) []T {
 	if p == nil || n == 0 {
 		return nil
