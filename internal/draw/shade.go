@@ -141,15 +141,16 @@ func (f *fragmentStage) testTime(r *run) testTime {
 	m := &f.modes
 	ends := m.Discards || f.maskOut != nil || r.state.AlphaToCoverage
 	replaces := f.depthOut != nil || f.stencilOut != nil
+	writes := r.tests.write || r.tests.writesStencil
 	switch {
 	case m.EarlyTests:
 		f.depthOut, f.stencilOut = nil, nil
 		return testsEarly
-	case m.Effects || replaces:
+	case m.Effects || replaces || m.ReadsInputs && writes:
 		return testsLate
 	case !ends:
 		return testsEarly
-	case !r.tests.write && !r.tests.writesStencil:
+	case !writes:
 		return testsSplit
 	}
 	return testsLate
