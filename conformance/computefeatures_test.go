@@ -74,6 +74,7 @@ var featureStructs = []struct {
 		featureStruct[vk.PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT]},
 	{vk.EXT_MULTI_DRAW_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMultiDrawFeaturesEXT]},
 	{vk.EXT_DEPTH_BIAS_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthBiasControlFeaturesEXT]},
+	{vk.EXT_DEPTH_CLAMP_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClampControlFeaturesEXT]},
 	{vk.EXT_DEPTH_CLAMP_ZERO_ONE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClampZeroOneFeaturesKHR]},
 	{vk.EXT_DEPTH_CLIP_CONTROL_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClipControlFeaturesEXT]},
 	{vk.EXT_DEPTH_CLIP_ENABLE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDepthClipEnableFeaturesEXT]},

@@ -28,6 +28,7 @@ func drawStateCases() []definition {
 		drawCase("rasterization.depth_clip_enable", depthClipCase, "DepthClipEnable", "DepthClamp"),
 		drawCase("rasterization.depth_clip_control", clipControlCase, "DepthClipControl"),
 		drawCase("fragment_operations.depth_clamp", depthClampCase, "DepthClamp"),
+		drawCase("fragment_operations.depth_clamp_control", clampControlCase, "DepthClamp", "DepthClampControl"),
 		drawCase("fragment_operations.depth_clamp_zero_one", zeroOneCase, "DepthClampZeroOne"),
 		drawCase("fragment_operations.depth_bounds", depthBoundsCase, "DepthBounds"),
 		drawCase("fragment_operations.independent_blend", independentCase, "IndependentBlend"),
@@ -53,7 +54,8 @@ func drawStateCases() []definition {
 		list = append(list, d)
 	}
 	for i := range list {
-		if slices.Contains(list[i].needs, "Maintenance5") || slices.Contains(list[i].needs, "DepthClampZeroOne") {
+		if slices.Contains(list[i].needs, "Maintenance5") || slices.Contains(list[i].needs, "DepthClampZeroOne") ||
+			slices.Contains(list[i].needs, "DepthClampControl") {
 			list[i].valid = false
 		}
 	}
@@ -392,6 +394,46 @@ func depthClampCase(c *Case) {
 		}
 	}
 	s.pixels(s.colors[0], 0, func(int, int) [4]float64 { return [4]float64{1, 1, 1, 1} })
+}
+
+// clampControlCase clamps to a range that isn't the viewport's, said by the pipeline and by a command, and to the
+// viewport's, which a command says in place of the pipeline's.
+func clampControlCase(c *Case) {
+	ranged := func(s *scene, low, high float32) *vk.DepthClampRangeEXT {
+		return vulkan.Put(&s.a, vk.DepthClampRangeEXT{MinDepthClamp: low, MaxDepthClamp: high})
+	}
+	for _, dynamic := range []vk.DepthClampModeEXT{-1, vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT,
+		vk.DEPTH_CLAMP_MODE_VIEWPORT_RANGE_EXT} {
+		s := c.scene(32, 8, 1, 1, vk.FORMAT_D32_SFLOAT, rgba32f)
+		*s.depth.clear.DepthStencil() = vk.ClearDepthStencilValue{Depth: 1}
+		s.draw(&look{vertex: slanted, fragment: white, edit: func(g *vulkan.GraphicsState) {
+			depthTest(vk.COMPARE_OP_ALWAYS)(g)
+			g.Raster.DepthClampEnable = vk.TRUE
+			g.Viewport.PViewports = vulkan.Put(&s.a, vk.Viewport{Width: 32, Height: 8, MinDepth: 0.25, MaxDepth: 0.75})
+			d := vulkan.Struct[vk.PipelineViewportDepthClampControlCreateInfoEXT](&s.a)
+			d.DepthClampMode, d.PDepthClampRange = vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT, ranged(s, 0.125, 0.625)
+			vulkan.Behind(unsafe.Pointer(g.Viewport), unsafe.Pointer(d))
+			if dynamic >= 0 {
+				d.PDepthClampRange = ranged(s, 0.5, 0.5)
+				g.Vary(vk.DYNAMIC_STATE_DEPTH_CLAMP_RANGE_EXT)
+			}
+		}, record: func(cb vk.CommandBuffer) {
+			if dynamic >= 0 {
+				s.set("vkCmdSetDepthClampRangeEXT", uintptr(dynamic), ptr(ranged(s, 0.125, 0.625)))
+			}
+			c.dev.CallOn("vkCmdDraw", uintptr(cb), 3, 1, 0, 0)
+		}})
+		for i, v := range s.depths() {
+			want := 0.25 + ((float64(i%32)+0.5)/16-0.5)/2
+			if want = min(max(want, 0.125), 0.625); dynamic == vk.DEPTH_CLAMP_MODE_VIEWPORT_RANGE_EXT {
+				want = min(max(0.25+((float64(i%32)+0.5)/16-0.5)/2, 0.25), 0.75)
+			}
+			if !near(float64(v), want, 1e-6) {
+				c.Fatalf("mode %d: depth of pixel %d is %v, want %v", dynamic, i, v, want)
+			}
+		}
+		s.close()
+	}
 }
 
 func near(a, b, tolerance float64) bool { return a-b <= tolerance && b-a <= tolerance }

@@ -84,8 +84,8 @@ func pointCoordCase(c *Case) {
 	})
 }
 
-// sampleMaskInCase adds up which samples a fragment says that it covers: of two triangles at a diagonal each sample once,
-// and with sample shading each invocation has its own alone.
+// sampleMaskInCase adds up which samples a fragment says that it covers: of two triangles at a diagonal each sample
+// once, and with sample shading each invocation has its own alone.
 func sampleMaskInCase(c *Case) {
 	for _, perSample := range []bool{false, true} {
 		s := c.scene(16, 16, 4, 1, 0, rgba32f)

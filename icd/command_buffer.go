@@ -94,9 +94,13 @@ func (b *commandBuffer) checkBegin(info *vk.CommandBufferBeginInfo) error {
 	case i == nil:
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkBeginCommandBuffer_commandBuffer_00051,
 			"a secondary command buffer has no pInheritanceInfo")
-	case i.OcclusionQueryEnable != vk.FALSE:
+	case i.OcclusionQueryEnable != vk.FALSE && !b.pool.device.allows("inheritedQueries",
+		vk.VUID_VkCommandBufferInheritanceInfo_occlusionQueryEnable_00056):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_occlusionQueryEnable_00056,
 			"the feature inheritedQueries is not supported")
+	case i.OcclusionQueryEnable != vk.FALSE && i.QueryFlags&^vk.QUERY_CONTROL_PRECISE_BIT != 0:
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_queryFlags_00057,
+			"queryFlags %v", i.QueryFlags)
 	case i.PipelineStatistics != 0 && !b.pool.device.allows("pipelineStatisticsQuery",
 		vk.VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferInheritanceInfo_pipelineStatistics_00058,

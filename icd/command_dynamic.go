@@ -83,6 +83,21 @@ func cmdSetDepthClampEnableEXT(b *commandBuffer, depthClampEnable vk.Bool32) {
 	b.setState("vkCmdSetDepthClampEnableEXT", vk.DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT, uint32(depthClampEnable))
 }
 
+// cmdSetDepthClampRangeEXT is VK_EXT_depth_clamp_control's.
+func cmdSetDepthClampRangeEXT(b *commandBuffer, mode vk.DepthClampModeEXT, r *vk.DepthClampRangeEXT) {
+	b.recordGraphics("vkCmdSetDepthClampRangeEXT", func() error {
+		var values [2]uint32
+		if mode == vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT {
+			if r == nil {
+				return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdSetDepthClampRangeEXT_pDepthClampRange_09647,
+					"pDepthClampRange is NULL")
+			}
+			values = [2]uint32{command.Bits(r.MinDepthClamp), command.Bits(r.MaxDepthClamp)}
+		}
+		return b.stream.SetState(vk.DYNAMIC_STATE_DEPTH_CLAMP_RANGE_EXT, uint32(mode), values[0], values[1])
+	})
+}
+
 func cmdSetPolygonModeEXT(b *commandBuffer, polygonMode vk.PolygonMode) {
 	b.setState("vkCmdSetPolygonModeEXT", vk.DYNAMIC_STATE_POLYGON_MODE_EXT, uint32(polygonMode))
 }

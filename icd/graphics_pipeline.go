@@ -318,6 +318,7 @@ func takeRasterization(to, from *draw.State) {
 	to.Vertex, to.ProvokingLast = from.Vertex, from.ProvokingLast
 	to.Viewports, to.Scissors, to.MinusOneToOne = from.Viewports, from.Scissors, from.MinusOneToOne
 	to.NoRasterizer, to.DepthClamp, to.DepthClip = from.NoRasterizer, from.DepthClamp, from.DepthClip
+	to.ClampRange, to.ClampMin, to.ClampMax = from.ClampRange, from.ClampMin, from.ClampMax
 	to.PolygonMode, to.CullMode, to.FrontFace = from.PolygonMode, from.CullMode, from.FrontFace
 	to.DepthBias = from.DepthBias
 	to.LineWidth, to.LineMode, to.StippleLines = from.LineWidth, from.LineMode, from.StippleLines

@@ -402,6 +402,9 @@ func (m *graphicsMaker) readViewports() error {
 	if c := vk.Find[vk.PipelineViewportDepthClipControlCreateInfoEXT](v.PNext); c != nil {
 		s.MinusOneToOne = c.NegativeOneToOne != vk.FALSE
 	}
+	if err := m.readClampRange(v); err != nil {
+		return err
+	}
 	most := m.physical.limits.MaxViewports
 	switch {
 	case viewports && v.ViewportCount > most:
@@ -436,6 +439,32 @@ func (m *graphicsMaker) readViewports() error {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUIDOf(err), "%w", err)
 		}
 	}
+	return nil
+}
+
+// readClampRange takes over what depths are clamped to.
+func (m *graphicsMaker) readClampRange(v *vk.PipelineViewportStateCreateInfo) error {
+	c := vk.Find[vk.PipelineViewportDepthClampControlCreateInfoEXT](v.PNext)
+	if c == nil || m.dynamic.Has(vk.DYNAMIC_STATE_DEPTH_CLAMP_RANGE_EXT) {
+		return nil
+	}
+	if err := enumerated(c.DepthClampMode, vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT,
+		vk.VUID_VkPipelineViewportDepthClampControlCreateInfoEXT_depthClampMode_parameter); err != nil {
+		return err
+	}
+	if c.DepthClampMode != vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT {
+		return nil
+	}
+	r := c.PDepthClampRange
+	if r == nil {
+		return vk.Errorf(vk.ERROR_UNKNOWN,
+			vk.VUID_VkPipelineViewportDepthClampControlCreateInfoEXT_pDepthClampRange_09646, "pDepthClampRange is NULL")
+	}
+	if err := exec.CheckClampRange(r); err != nil {
+		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUIDOf(err), "%w", err)
+	}
+	s := &m.made.state.State
+	s.ClampRange, s.ClampMin, s.ClampMax = true, r.MinDepthClamp, r.MaxDepthClamp
 	return nil
 }
 

@@ -36,6 +36,7 @@ var graphicsExtensions = []extension{
 	{name: vk.KHR_VERTEX_ATTRIBUTE_DIVISOR_EXTENSION_NAME},
 	{name: vk.EXT_COLOR_WRITE_ENABLE_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_BIAS_CONTROL_EXTENSION_NAME},
+	{name: vk.EXT_DEPTH_CLAMP_CONTROL_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_CLAMP_ZERO_ONE_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_CLIP_CONTROL_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_CLIP_ENABLE_EXTENSION_NAME},
@@ -71,6 +72,7 @@ var graphicsFeatures = map[string]bool{
 	"fillModeNonSolid":          true,
 	"fullDrawIndexUint32":       true,
 	"independentBlend":          true,
+	"inheritedQueries":          true, // draws count for what is active, whatever command buffer they are in
 	"largePoints":               true,
 	"logicOp":                   true,
 	"multiDrawIndirect":         true,
@@ -89,6 +91,7 @@ var graphicsFeatures = map[string]bool{
 
 	// Dynamic state, and state of extensions.
 	"colorWriteEnable":                                true,
+	"depthClampControl":                               true,
 	"depthClipControl":                                true,
 	"depthClipEnable":                                 true,
 	"extendedDynamicState":                            true,

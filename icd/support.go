@@ -385,6 +385,7 @@ var commands = cabi.Commands{
 	CmdSetProvokingVertexModeEXT:       vkCmdSetProvokingVertexModeEXT,
 	CmdSetLineRasterizationModeEXT:     vkCmdSetLineRasterizationModeEXT,
 	CmdSetLineStippleEnableEXT:         vkCmdSetLineStippleEnableEXT,
+	CmdSetDepthClampRangeEXT:           vkCmdSetDepthClampRangeEXT,
 	CmdSetDepthClipNegativeOneToOneEXT: vkCmdSetDepthClipNegativeOneToOneEXT,
 	CmdSetLineStipple:                  vkCmdSetLineStipple,
 	CmdSetLineWidth:                    vkCmdSetLineWidth,

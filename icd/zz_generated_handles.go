@@ -500,6 +500,8 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_recording
 	case "vkCmdSetRenderingInputAttachmentIndices":
 		return vk.VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_recording
+	case "vkCmdSetDepthClampRangeEXT":
+		return vk.VUID_vkCmdSetDepthClampRangeEXT_commandBuffer_recording
 	}
 	return vk.NoVUID
 }
@@ -664,6 +666,8 @@ func graphicsRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_cmdpool
 	case "vkCmdSetRenderingInputAttachmentIndices":
 		return vk.VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_cmdpool
+	case "vkCmdSetDepthClampRangeEXT":
+		return vk.VUID_vkCmdSetDepthClampRangeEXT_commandBuffer_cmdpool
 	}
 	return vk.NoVUID
 }
@@ -4987,4 +4991,13 @@ func vkCmdPushDescriptorSetWithTemplate2(commandBuffer vk.CommandBuffer, pPushDe
 		return
 	}
 	cmdPushDescriptorSetWithTemplate2(commandBufferObject, pPushDescriptorSetWithTemplateInfo)
+}
+
+func vkCmdSetDepthClampRangeEXT(commandBuffer vk.CommandBuffer, depthClampMode vk.DepthClampModeEXT, pDepthClampRange *vk.DepthClampRangeEXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetDepthClampRangeEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetDepthClampRangeEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetDepthClampRangeEXT(commandBufferObject, depthClampMode, pDepthClampRange)
 }

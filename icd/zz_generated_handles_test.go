@@ -2121,4 +2121,10 @@ var handleTests = []handleTest{
 		commands.CmdPushDescriptorSetWithTemplate2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkCmdSetDepthClampRangeEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthClampRangeEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetDepthClampRangeEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, nil)
+		return vk.ERROR_UNKNOWN
+	}},
 }

@@ -312,11 +312,12 @@ type Commands struct {
 	CmdPushConstants2                                func(commandBuffer vk.CommandBuffer, pushConstantsInfo *vk.PushConstantsInfo)
 	CmdPushDescriptorSet2                            func(commandBuffer vk.CommandBuffer, pushDescriptorSetInfo *vk.PushDescriptorSetInfo)
 	CmdPushDescriptorSetWithTemplate2                func(commandBuffer vk.CommandBuffer, pushDescriptorSetWithTemplateInfo *vk.PushDescriptorSetWithTemplateInfo)
+	CmdSetDepthClampRangeEXT                         func(commandBuffer vk.CommandBuffer, depthClampMode vk.DepthClampModeEXT, depthClampRange *vk.DepthClampRangeEXT)
 }
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [305]string{
+var names = [306]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -621,10 +622,11 @@ var names = [305]string{
 	302: "vkCmdPushDescriptorSetWithTemplate2",
 	303: "vkCmdSetRenderingAttachmentLocations",
 	304: "vkCmdSetRenderingInputAttachmentIndices",
+	305: "vkCmdSetDepthClampRangeEXT",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [305]uint8{
+var resultKinds = [306]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -860,6 +862,7 @@ var indices = [842]uint16{
 	241: 243, // vkCmdSetDepthBoundsTestEnable
 	242: 243, // vkCmdSetDepthBoundsTestEnableEXT
 	243: 250, // vkCmdSetDepthClampEnableEXT
+	244: 305, // vkCmdSetDepthClampRangeEXT
 	245: 260, // vkCmdSetDepthClipEnableEXT
 	246: 264, // vkCmdSetDepthClipNegativeOneToOneEXT
 	247: 242, // vkCmdSetDepthCompareOp
@@ -1154,7 +1157,7 @@ var indices = [842]uint16{
 	837: 219, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [305]func(*Frame){
+var dispatchers = [306]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1459,6 +1462,7 @@ var dispatchers = [305]func(*Frame){
 	302: callCmdPushDescriptorSetWithTemplate2,
 	303: refuse, // vkCmdSetRenderingAttachmentLocations
 	304: refuse, // vkCmdSetRenderingInputAttachmentIndices
+	305: callCmdSetDepthClampRangeEXT,
 }
 
 func callCreateInstance(f *Frame) {
@@ -2667,4 +2671,8 @@ func callCmdPushDescriptorSet2(f *Frame) {
 
 func callCmdPushDescriptorSetWithTemplate2(f *Frame) {
 	installed.CmdPushDescriptorSetWithTemplate2(vk.CommandBuffer(f.word(0)), (*vk.PushDescriptorSetWithTemplateInfo)(f.pointer(1)))
+}
+
+func callCmdSetDepthClampRangeEXT(f *Frame) {
+	installed.CmdSetDepthClampRangeEXT(vk.CommandBuffer(f.word(0)), vk.DepthClampModeEXT(f.word(1)), (*vk.DepthClampRangeEXT)(f.pointer(2)))
 }

@@ -919,6 +919,9 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $304, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $305, AX
+	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ ·commandBuffers(SB), R10

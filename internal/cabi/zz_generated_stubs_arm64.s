@@ -919,6 +919,9 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $304, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $305, R9
+	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·commandBuffers(SB), R10

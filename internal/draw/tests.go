@@ -30,15 +30,18 @@ type fragmentTests struct {
 	stencil       bool
 	faces         [2]vk.StencilOpState // front, back
 	clamp         bool
-	some          bool // there is something to test
-	simple        bool // there is nothing but depth, of one sample
+	ranged        bool       // clamping is to limit
+	limit         [2]float64 // low, high
+	some          bool       // there is something to test
+	simple        bool       // there is nothing but depth, of one sample
 	writesStencil bool
 }
 
 // prepare takes in the state. Tests without an attachment pass and write nothing.
 func (t *fragmentTests) prepare(r *run) {
 	s := r.state
-	*t = fragmentTests{clamp: s.DepthClamp}
+	*t = fragmentTests{clamp: s.DepthClamp, ranged: s.DepthClamp && s.ClampRange,
+		limit: [2]float64{float64(s.ClampMin), float64(s.ClampMax)}}
 	if r.depth.present() {
 		t.bounds, t.low, t.high = s.DepthBounds, float64(s.MinDepth), float64(s.MaxDepth)
 		t.depth, t.write, t.compare = s.DepthTest, s.DepthTest && s.DepthWrite, s.DepthCompare
@@ -148,8 +151,10 @@ func (t *fragmentTests) stored(at []byte) float64 {
 // limits are the depths that a primitive's fragments may have (chapter "Depth Clamping and Range Adjustment"). A
 // viewport may leave 0..1 only with depthRangeUnrestricted.
 func (t *fragmentTests) limits(p *prim) (low, high float64) {
-	low, high = p.low, p.high
-	if !t.clamp {
+	switch low, high = p.low, p.high; {
+	case t.ranged:
+		low, high = t.limit[0], t.limit[1]
+	case !t.clamp:
 		low, high = min(low, 0), max(high, 1)
 	}
 	if t.kind != depthFloat {

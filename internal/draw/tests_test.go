@@ -190,16 +190,19 @@ func TestDepthClamp(t *testing.T) {
 		z           float32
 		drawn       bool
 		depth       float64
+		ranged      bool // clamped to 0.3 and 0.9
 	}{
-		{true, false, 1.5, false, 0}, {true, false, -0.5, false, 0}, {true, false, 0.5, true, 0.45},
-		{false, true, 1.5, true, 0.7}, {false, true, -0.5, true, 0.2}, {false, false, 2.5, true, 1},
-		{true, true, 0.5, true, 0.45},
+		{true, false, 1.5, false, 0, false}, {true, false, -0.5, false, 0, false}, {true, false, 0.5, true, 0.45, false},
+		{false, true, 1.5, true, 0.7, false}, {false, true, -0.5, true, 0.2, false}, {false, false, 2.5, true, 1, false},
+		{true, true, 0.5, true, 0.45, false}, {true, true, 0, true, 0.3, true}, {false, true, -1, true, 0.3, true},
+		{false, true, 3, true, 0.9, true}, {false, false, 2.5, true, 1, true},
 	} {
 		s := newScene(t, vk.FORMAT_R8_UNORM, 2, 2, 1, 1)
 		img := s.withDepth(t, vk.FORMAT_D32_SFLOAT, 1)
 		s.state.Viewports[0].MinDepth, s.state.Viewports[0].MaxDepth = 0.2, 0.7
 		s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = true, true, vk.COMPARE_OP_ALWAYS
 		s.state.DepthClip, s.state.DepthClamp = c.clip, c.clamp
+		s.state.ClampRange, s.state.ClampMin, s.state.ClampMax = c.ranged, 0.3, 0.9
 		s.full(c.z, 1)
 		s.draw(t)
 		if got := s.color(t, 1, 1, 0)[0] == 1; got != c.drawn {

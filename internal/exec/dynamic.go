@@ -172,6 +172,9 @@ var stateRows = [...]stateRow{
 		func(s *draw.State, d *dynamics) { s.LogicOpEnable = d.LogicOpEnable }},
 	{vk.DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT, 1, boolean(func(d *dynamics) *bool { return &d.DepthClamp }),
 		func(s *draw.State, d *dynamics) { s.DepthClamp = d.DepthClamp }},
+	{vk.DYNAMIC_STATE_DEPTH_CLAMP_RANGE_EXT, 3, setClampRange, func(s *draw.State, d *dynamics) {
+		s.ClampRange, s.ClampMin, s.ClampMax = d.ClampRange, d.ClampMin, d.ClampMax
+	}},
 	{vk.DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT, 1, boolean(func(d *dynamics) *bool { return &d.DepthClip }),
 		func(s *draw.State, d *dynamics) { s.DepthClip = d.DepthClip }},
 	{vk.DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, 1, boolean(func(d *dynamics) *bool { return &d.MinusOneToOne }),
@@ -317,6 +320,20 @@ func setDepthBounds(d *dynamics, v []uint32) error {
 		return invalid(vk.VUID_vkCmdSetDepthBounds_maxDepthBounds_00601, "maxDepthBounds is %v", d.MaxDepth)
 	}
 	return nil
+}
+
+// setClampRange takes the mode of vkCmdSetDepthClampRangeEXT and the range, which counts if the application defines it.
+func setClampRange(d *dynamics, v []uint32) error {
+	if v[0] > uint32(vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT) {
+		return invalid(vk.VUID_vkCmdSetDepthClampRangeEXT_depthClampMode_parameter, "the value is %d", v[0])
+	}
+	d.ClampRange = v[0] == uint32(vk.DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT)
+	r := vk.DepthClampRangeEXT{MinDepthClamp: command.Float(v[1]), MaxDepthClamp: command.Float(v[2])}
+	d.ClampMin, d.ClampMax = r.MinDepthClamp, r.MaxDepthClamp
+	if !d.ClampRange {
+		return nil
+	}
+	return CheckClampRange(&r)
 }
 
 func setStencilOp(d *dynamics, v []uint32) error {

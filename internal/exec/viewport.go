@@ -40,6 +40,20 @@ func CheckViewport(v *vk.Viewport) error {
 	return nil
 }
 
+// CheckClampRange holds a range of depths to its rules. None lets a NaN through.
+func CheckClampRange(r *vk.DepthClampRangeEXT) error {
+	switch {
+	case !(r.MinDepthClamp <= r.MaxDepthClamp):
+		return invalid(vk.VUID_VkDepthClampRangeEXT_pDepthClampRange_00999, "depths are clamped to %v and %v",
+			r.MinDepthClamp, r.MaxDepthClamp)
+	case !(r.MinDepthClamp >= 0):
+		return invalid(vk.VUID_VkDepthClampRangeEXT_pDepthClampRange_09648, "minDepthClamp is %v", r.MinDepthClamp)
+	case !(r.MaxDepthClamp <= 1):
+		return invalid(vk.VUID_VkDepthClampRangeEXT_pDepthClampRange_09649, "maxDepthClamp is %v", r.MaxDepthClamp)
+	}
+	return nil
+}
+
 // CheckScissor holds a scissor to the rules of those who set one: it does not begin at negative coordinates, nor does
 // its end overflow.
 func CheckScissor(s *vk.Rect2D, begin, right, bottom vk.VUID) error {
