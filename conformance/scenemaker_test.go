@@ -131,7 +131,7 @@ func (m *sceneMaker) corners(n int) []float32 {
 // value is an expression of a float, of about 0 to 1.
 func (m *sceneMaker) value(d *sceneDraw) string {
 	c, kind := "xyzw"[m.rng.IntN(4)], m.rng.IntN(14)
-	if m.plain && (kind == 8 || kind == 9) { // lavapipe 22.3 has other derivatives at edges, and levels by them
+	if m.plain && (kind == 8 || kind == 9) { // these differ from lavapipe's, unexplained
 		kind = 0
 	}
 	switch kind {
