@@ -105,8 +105,8 @@ func (m *sceneMaker) allSamples(t *attachment, aspect vk.ImageAspectFlags, prefi
 }
 
 // TestRandomScenes draws random scenes on Farside by bins and in order, which must give the same bits; and on
-// lavapipe, which must give nearly the same where the specification leaves little freedom. More seeds need a look at each
-// difference: seed 6 has one that nobody has explained, where an input is noperspective.
+// lavapipe, which must give nearly the same where the specification leaves little freedom. More seeds need a look at
+// each difference: seed 6 has one that nobody has explained, where an input is noperspective.
 func TestRandomScenes(t *testing.T) {
 	needsTool(t, "glslangValidator", "glslang-tools")
 	if !strings.Contains(*drivers, "farside") {
