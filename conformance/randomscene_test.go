@@ -128,7 +128,7 @@ func TestRandomScenes(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, os.Args[0])
-				cmd.Env = append(vulkan.DriverEnv(manifestOf(r.driver)), "FARSIDE_ROLE=random_scenes", "FARSIDE_GRAPHICS=on",
+				cmd.Env = append(vulkan.DriverEnv(manifestOf(r.driver)), "FARSIDE_ROLE=random_scenes",
 					"FARSIDE_CASE_DRIVER="+r.driver, fmt.Sprintf("FARSIDE_SEEDS=%d %d", first, n), "FARSIDE_RESULTS="+dirs[i],
 					r.env)
 				if out, err := cmd.CombinedOutput(); err != nil {
