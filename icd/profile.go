@@ -225,7 +225,7 @@ func (p *physicalDevice) extensionProperties() []vk.ExtensionProperties {
 	}
 	var list []vk.ExtensionProperties
 	for _, e := range slices.Concat(deviceExtensions, graphicsExtensions) {
-		if revision := p.cut.Extensions[e.name]; revision != 0 {
+		if revision := p.cut.Extensions[e.name]; p.supports(e.name) {
 			list = append(list, vk.ExtensionProperties{SpecVersion: revision})
 			vk.CopyString(list[len(list)-1].ExtensionName[:], e.name)
 		}
