@@ -170,10 +170,10 @@ cts: ## run the Khronos CTS in shards (DEQP_VK=path/to/deqp-vk CASES='PATTERN...
 	@set -f; $(ON_FARSIDE) $(GO) run ./conformance/cts --deqp-vk '$(DEQP_VK)' $(CASES)
 
 .PHONY: guest
-guest: ## run the tests that need dma-buf and RDMA in a kernel that has them, in QEMU (GUEST='--accel tcg STEP...')
+guest: ## run the tests that need dma-buf and RDMA in a kernel that has them, in QEMU (GUEST='--accel tcg STEP...', DEQP_VK=path/to/deqp-vk)
 	@scripts/setup.sh guest
 	@$(MAKE) build
-	$(GO) run ./conformance/guest $(GUEST)
+	$(GO) run ./conformance/guest $(if $(DEQP_VK),--deqp-vk '$(DEQP_VK)') $(GUEST)
 
 .PHONY: fuzz-shaders
 fuzz-shaders: ## compare random shaders on vector kernels, on Go kernels and on lavapipe (SHADERS='-shaders.first 1000')

@@ -14,7 +14,10 @@ import (
 	"farside/internal/vk"
 )
 
-const exitUnsupported = 77
+const (
+	exitUnsupported = 77
+	caseEnds        = "the case ends\n" // after each case of several in one process
+)
 
 const (
 	opaqueFd    = vk.ExternalMemoryHandleTypeFlags(vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)

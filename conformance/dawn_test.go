@@ -51,7 +51,7 @@ func TestDawn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "clients/dawn/scene.mjs", module)
-	cmd.Env = append(vulkan.DriverEnv(farsideManifest()), "FARSIDE_GRAPHICS=on")
+	cmd.Env = vulkan.DriverEnv(farsideManifest())
 	var messages strings.Builder
 	cmd.Stderr = &messages
 	out, err := cmd.Output()

@@ -121,6 +121,7 @@ func dmaBufCases() []definition {
 	}
 	return append(all,
 		definition{name: dmaBufGroup + "image.between_processes", extensions: dmaBufExtensions, run: imageBetweenProcesses},
+		definition{name: dmaBufGroup + "memory_types", extensions: dmaBufExtensions, run: dmaBufTypes},
 		definition{name: dmaBufGroup + "one_for_each_memory", extensions: dmaBufExtensions, run: func(c *Case) {
 			// Implicit fences belong to the dma-buf, so that two exports of one memory must give the same.
 			m := c.allocate(stageBytes, c.visible(), vulkan.ExportInfo(&c.a, dmaBuf, nil))
@@ -140,6 +141,29 @@ func dmaBufCases() []definition {
 			c.dev.Free(m)
 		}},
 	)
+}
+
+// dmaBufTypes imports dma-bufs with the memory type that they were allocated with, also where that is not host-visible.
+func dmaBufTypes(c *Case) {
+	const remote = vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV
+	for t := range c.mem.MemoryTypeCount {
+		flags := c.mem.MemoryTypes[t].PropertyFlags
+		m := c.allocate(stageBytes, t, vulkan.ExportInfo(&c.a, dmaBuf, nil))
+		fd, r := c.dev.GetFd(m, dmaBuf)
+		c.must("vkGetMemoryFdKHR", r)
+		bits, r := c.dev.FdProperties(dmaBuf, fd)
+		c.must("vkGetMemoryFdPropertiesKHR", r)
+		if got := bits>>t&1 != 0; got != (flags&remote == 0) {
+			c.Errorf("that type %d (%v) can be imported is %v", t, flags, got)
+		}
+		if bits>>t&1 != 0 {
+			again, r := c.dev.Allocate(stageBytes, t, vulkan.ImportFdInfo(&c.a, dmaBuf, c.duplicateOf(fd), nil))
+			c.must(fmt.Sprintf("import with type %d (%v)", t, flags), r)
+			c.dev.Free(again)
+		}
+		unix.Close(fd)
+		c.dev.Free(m)
+	}
 }
 
 // allocateFrom imports a dma-buf, of which the caller keeps its descriptor.

@@ -165,7 +165,6 @@ func TestFFmpeg(t *testing.T) {
 	}
 	// libplacebo has fragment shaders where there are graphics, and goes from Y'CbCr to colours and back.
 	t.Run("libplacebo", func(t *testing.T) {
-		t.Setenv("FARSIDE_GRAPHICS", "on")
 		const size = 2 * ffmpegWidth * 2 * ffmpegHeight * 3 / 2 * ffmpegFrames
 		want := ffmpeg(t, "[0]format=yuv420p,scale=iw*2:ih*2:flags=bilinear;[1]nullsink")
 		got := ffmpeg(t, "[0]format=yuv420p,"+upload+

@@ -19,13 +19,16 @@ var graphicsCommands = strings.Fields(`
 	SetScissorWithCount SetDepthTestEnable SetDepthWriteEnable SetDepthCompareOp SetDepthBoundsTestEnable
 	SetStencilTestEnable SetStencilOp SetRasterizerDiscardEnable SetDepthBiasEnable SetPrimitiveRestartEnable`)
 
+// withoutGraphics is the environment of cases on a device that has compute and transfers alone.
+var withoutGraphics = []string{"FARSIDE_GRAPHICS=off"}
+
 // entryPointCases ask for every command that a device of version 1.3 with Farside's extensions has, and call those for
 // which it lacks the queues: applications look them up without asking for graphics.
 func entryPointCases() []definition {
 	const debugUtils = "VK_EXT_debug_utils"
 	garbage := []uintptr{0xdead0000, 64, ^uintptr(0), 0x7fff_dead_0000, 1 << 62, 0xdead0000, ^uintptr(0)}
 	row := func(name string, run func(c *Case, seen *messages)) definition {
-		return definition{name: "farside.entry_points." + name, farsideOnly: true, compute: true,
+		return definition{name: "farside.entry_points." + name, farsideOnly: true, compute: true, env: withoutGraphics,
 			instanceExtensions: []string{debugUtils}, extensions: []string{"VK_KHR_maintenance5"}, run: func(c *Case) {
 				seen := c.messages()
 				defer seen.close()
@@ -39,7 +42,7 @@ func entryPointCases() []definition {
 		seen.clear()
 	}
 	return []definition{
-		{name: "farside.entry_points.all", farsideOnly: true, bare: true, run: func(c *Case) {
+		{name: "farside.entry_points.all", farsideOnly: true, bare: true, env: withoutGraphics, run: func(c *Case) {
 			instanceExtensions, r := c.loader.Extensions()
 			c.must("vkEnumerateInstanceExtensionProperties", r)
 			instanceExtensions = slices.DeleteFunc(instanceExtensions,

@@ -26,6 +26,7 @@ func inputCases() []definition {
 		drawCase("renderpass.input.depth_stencil_samples_4", func(c *Case) { inputDepthCase(c, 4) }, "SampleRateShading"),
 		drawCase("renderpass.input.multiview", inputViewsCase, "Multiview"),
 		drawCase("renderpass.input.feedback", feedbackCase),
+		drawCase("renderpass.input.own_stencil", ownStencilCase),
 	}
 }
 
@@ -263,4 +264,48 @@ func feedbackCase(c *Case) {
 	s.pixels(t, 0, func(x, y int) [4]float64 {
 		return [4]float64{16 + 15*float64(x), 32 + 15*float64(y), 48, 64}
 	})
+}
+
+// ownStencilCase has draws read the stencil that the draws before them have written, and which they count up
+// themselves: fragments write after their shader, unless it asks for early tests ("Early Fragment Tests").
+func ownStencilCase(c *Case) {
+	const f = vk.FORMAT_D32_SFLOAT_S8_UINT
+	s := c.scene(19, 13, 1, 1, 0, rgba32f)
+	defer s.close()
+	a := &s.a
+	out := s.colors[0]
+	both := vk.ImageAspectFlags(vk.IMAGE_ASPECT_DEPTH_BIT | vk.IMAGE_ASPECT_STENCIL_BIT)
+	s.depth = s.target(f, both, depthUsage|inputUsage, 1, 1)
+	in := s.depth
+	in.clear.DepthStencil().Depth, in.clear.DepthStencil().Stencil = 1, 3
+	one := *in
+	one.aspects = vk.ImageAspectFlags(vk.IMAGE_ASPECT_STENCIL_BIT)
+	view := s.view(&one, vk.IMAGE_VIEW_TYPE_2D_ARRAY, f)
+	defer c.dev.Call("vkDestroyImageView", uintptr(view), 0)
+	only := in.drawnTo(a)
+	only.ColorAttachmentCount, only.PColorAttachments = 1, list(a, referred(1, out.aspects))
+	only.InputAttachmentCount, only.PInputAttachments = 1, list(a, referred(0, one.aspects))
+	p := s.instance([]*attachment{in, out}, []vk.AttachmentDescription2{in.described(1, vk.ATTACHMENT_LOAD_OP_CLEAR),
+		out.described(1, vk.ATTACHMENT_LOAD_OP_CLEAR)}, []vk.SubpassDescription2{only}, 1, false, reads(0, 0))
+	d := s.drawing(&look{vertex: wholeTarget, buffers: []any{inputOf(view)},
+		edit: inPass(p, 0, 1, func(g *vulkan.GraphicsState) {
+			g.Depth.StencilTestEnable = vk.TRUE
+			g.Depth.Front = vk.StencilOpState{PassOp: vk.STENCIL_OP_INCREMENT_AND_CLAMP, CompareOp: vk.COMPARE_OP_ALWAYS,
+				WriteMask: 0xff}
+			g.Depth.Back = g.Depth.Front
+		}),
+		fragment: `layout(binding = 0, input_attachment_index = 0) uniform usubpassInput n;
+			layout(location = 0) out vec4 c; void main() { c = vec4(subpassLoad(n).r, 0, 0, 1); }`})
+	b := vulkan.Struct[vk.MemoryBarrier](a)
+	b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | vk.ACCESS_COLOR_ATTACHMENT_WRITE_BIT)
+	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_INPUT_ATTACHMENT_READ_BIT)
+	from := vk.PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | vk.PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT
+	p.run(vk.SUBPASS_CONTENTS_INLINE, func(cb vk.CommandBuffer) {
+		for range 4 {
+			c.dev.CallOn("vkCmdPipelineBarrier", uintptr(cb), uintptr(from),
+				uintptr(vk.PIPELINE_STAGE_FRAGMENT_SHADER_BIT), uintptr(vk.DEPENDENCY_BY_REGION_BIT), 1, ptr(b), 0, 0, 0, 0)
+			s.drawLook(cb, d)
+		}
+	})
+	s.pixels(out, 0, func(int, int) [4]float64 { return [4]float64{6, 0, 0, 1} })
 }

@@ -59,8 +59,8 @@ func (s *scene) mapped(samples uint32, l *vk.RenderingAttachmentLocationInfo, i 
 ) func(g *vulkan.GraphicsState) {
 	return func(g *vulkan.GraphicsState) {
 		perSample(samples)(g)
-		for n := range g.Attachments {
-			if n < int(l.ColorAttachmentCount) && vk.Slice(l.PColorAttachmentLocations, l.ColorAttachmentCount)[n] == vk.ATTACHMENT_UNUSED {
+		for n, at := range vk.Slice(l.PColorAttachmentLocations, l.ColorAttachmentCount) {
+			if at == vk.ATTACHMENT_UNUSED {
 				g.Attachments[n].ColorWriteMask = 0
 			}
 		}

@@ -57,8 +57,10 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv("FARSIDE_ROLE"); role != "" {
 		os.Exit(runRole(role))
 	}
-	if name := os.Getenv("FARSIDE_CASE"); name != "" {
-		os.Exit(runCase(name))
+	if names := strings.Fields(os.Getenv("FARSIDE_CASE")); len(names) == 1 {
+		os.Exit(runCase(names[0]))
+	} else if len(names) > 1 {
+		os.Exit(runCases(names))
 	}
 	flag.Parse()
 	if *build && strings.Contains(*drivers, "farside") {
@@ -83,7 +85,9 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// outcome of a case's process.
+var errHung = fmt.Errorf("hung for %v", caseTimeout)
+
+// outcome of a case.
 type outcome struct {
 	verdict string // pass, fail or unsupported
 	text    string // what the process printed
@@ -91,31 +95,34 @@ type outcome struct {
 
 // runChild runs a case in a process of its own.
 func runChild(ctx context.Context, driver string, d *definition, extra ...string) outcome {
-	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(vulkan.DriverEnv(manifestOf(driver)), "FARSIDE_CASE="+d.name, "FARSIDE_CASE_DRIVER="+driver)
-	// The race detector otherwise sleeps for a second at each process's end.
-	cmd.Env = append(append(cmd.Env, "GORACE=atexit_sleep_ms=0"), d.env...)
-	if d.graphics {
-		cmd.Env = append(cmd.Env, "FARSIDE_GRAPHICS=on")
-	}
-	cmd.Env = append(cmd.Env, extra...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	text := out.String()
+	text, err := runProcess(ctx, driver, []string{d.name}, slices.Concat(d.env, extra))
 	var exit *exec.ExitError
 	switch {
 	case err == nil && strings.Contains(text, "verdict: pass\n"):
 		return outcome{"pass", text}
 	case errors.As(err, &exit) && exit.ExitCode() == exitUnsupported:
 		return outcome{"unsupported", text}
-	case ctx.Err() != nil:
-		return outcome{"fail", text + "\nhung: " + ctx.Err().Error()}
 	default:
 		return outcome{"fail", fmt.Sprintf("%s\nprocess: %v", text, err)}
 	}
+}
+
+// runProcess runs cases in one process, and gives what it printed.
+func runProcess(ctx context.Context, driver string, names, env []string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, caseTimeout, errHung)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(vulkan.DriverEnv(manifestOf(driver)), "FARSIDE_CASE="+strings.Join(names, " "),
+		"FARSIDE_CASE_DRIVER="+driver)
+	// The race detector otherwise sleeps for a second at each process's end.
+	cmd.Env = append(append(cmd.Env, "GORACE=atexit_sleep_ms=0"), env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return out.String(), err
 }
 
 // maySkip names the device whose absence makes a case unsupported on Farside.
@@ -161,13 +168,17 @@ func TestConformance(t *testing.T) {
 			if _, err := os.Stat(manifestOf(driver)); err != nil {
 				t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", manifestOf(driver))
 			}
-			for _, d := range table() {
-				if driver == "lavapipe" && d.farsideOnly {
-					continue
-				}
+			list, shared := table(), batches{driver: driver}
+			if driver == "lavapipe" {
+				list = slices.DeleteFunc(list, func(d definition) bool { return d.farsideOnly })
+				shared.well = func(string) bool { return true }
+				shared.alone = func(d *definition) bool { return lavapipeBreaks[d.name] != "" }
+				shared.collect(list)
+			}
+			for _, d := range list {
 				t.Run(d.name, func(t *testing.T) {
 					t.Parallel()
-					o := runChild(t.Context(), driver, &d)
+					o := shared.run(t.Context(), &d)
 					if driver == "lavapipe" {
 						if o.verdict == "fail" && lavapipeBreaks[d.name] == "" {
 							t.Logf("once more: lavapipe has failed\n%s", o.text) // its races and the machine's load are not the case's
@@ -262,14 +273,17 @@ func TestValidation(t *testing.T) {
 	if _, err := os.Stat(validationJSON); err != nil {
 		t.Skipf("%s is missing (Debian package vulkan-validationlayers)", validationJSON)
 	}
-	for _, d := range table() {
-		if !d.valid {
-			continue
-		}
+	list := slices.DeleteFunc(table(), func(d definition) bool { return !d.valid })
+	shared := batches{driver: "farside",
+		extra: []string{"VK_INSTANCE_LAYERS=" + validationLayer, "FARSIDE_CASE_LAYERED=1",
+			"VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"},
+		well:  func(text string) bool { return len(validationErrors(text)) == 0 },
+		alone: func(*definition) bool { return false }}
+	shared.collect(list)
+	for _, d := range list {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			o := runChild(t.Context(), "farside", &d, "VK_INSTANCE_LAYERS="+validationLayer, "FARSIDE_CASE_LAYERED=1",
-				"VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
+			o := shared.run(t.Context(), &d)
 			if o.verdict == "unsupported" && maySkip(&d) != "" {
 				t.Skipf("%s is missing", maySkip(&d))
 			}

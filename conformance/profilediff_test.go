@@ -101,6 +101,7 @@ func TestH200(t *testing.T) {
 				reason, used[pattern] = why, true
 			}
 		}
+		t.Log(difference)
 		if reason == "" {
 			t.Errorf("without a reason: %s", difference)
 		}

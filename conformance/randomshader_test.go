@@ -126,7 +126,7 @@ func onAllKernels(t *testing.T, role string, batch uint64, seeds int, made func(
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 					defer cancel()
 					cmd := exec.CommandContext(ctx, os.Args[0])
-					cmd.Env = append(vulkan.DriverEnv(manifestOf(r.driver)), "FARSIDE_ROLE="+role, "FARSIDE_GRAPHICS=on",
+					cmd.Env = append(vulkan.DriverEnv(manifestOf(r.driver)), "FARSIDE_ROLE="+role,
 						"FARSIDE_CASE_DRIVER="+r.driver,
 						fmt.Sprintf("FARSIDE_SEEDS=%d %d", first, n), "FARSIDE_RESULTS="+dirs[i], r.env)
 					out, err := cmd.CombinedOutput()

@@ -125,6 +125,14 @@ func TestMessenger(t *testing.T) {
 	}
 }
 
+// TestWrongCounts passes counts of up to 2^32-1 with short arrays.
+func TestWrongCounts(t *testing.T) {
+	s := compileSurroundings(t, "counts")
+	if status, text := s.run(t, s.shader); status != 0 {
+		t.Fatalf("exit status %d\n%.4000s", status, text)
+	}
+}
+
 // TestDescriptors has descriptors 0 to 2 closed, broken, full or reused, and no descriptor left at each stage.
 func TestDescriptors(t *testing.T) {
 	s := compileSurroundings(t, "descriptors")

@@ -30,6 +30,7 @@ type textureCase struct {
 	fetch   bool                                      // the coordinates are of texels, in level 0
 	sample  bool                                      // and lod is the number of a sample
 	shifts  *[4][2]int32                              // of a gather
+	always  *float32                                  // every component of every result, whatever the reference says
 	prepare func(p *texturePlace, r *rand.Rand)       // changes what random made
 	lookup  func(q *sampling.Lookup, p *texturePlace) // tells the reference what expr says
 	// how far other drivers may be away, if 0 a step of an 8-bit weight or two
@@ -128,6 +129,10 @@ func (t *textureCase) run(c *Case) {
 }
 
 func (t *textureCase) want(v *sampling.View, s *sampling.Sampler, p *texturePlace) (want [4]uint32) {
+	if t.always != nil {
+		n := math.Float32bits(*t.always)
+		return [4]uint32{n, n, n, n}
+	}
 	q := sampling.Lookup{Mode: sampling.LodExplicit, Compare: t.compare}
 	for axis, at := range p.at {
 		q.Coordinates[axis][0] = math.Float32bits(at)
@@ -307,6 +312,17 @@ func textureCases() (list []definition) {
 		lookup: zero})
 	add(textureCase{name: "shadow_gather", sampler: "sampler2DShadow", expr: "textureGather(s, t.at.xy, t.dref)",
 		texture: depth, with: shadow, compare: true, gather: 1, lookup: zero})
+	// The swizzle is of results of comparisons, too, and a gather of them has the first component (section "Component
+	// Swizzle" of chapter "Image Operations").
+	for result, from := range []vk.ComponentSwizzle{vk.COMPONENT_SWIZZLE_ZERO, vk.COMPONENT_SWIZZLE_ONE} {
+		name := []string{"zero", "one"}[result]
+		swizzled, result := depth, float32(result)
+		swizzled.swizzle.R = from
+		add(textureCase{name: "shadow_swizzle." + name, sampler: "sampler2DShadow", texture: swizzled, with: shadow,
+			compare: true, always: &result, expr: "vec4(textureLod(s, vec3(t.at.xy, t.dref), 0.0))"})
+		add(textureCase{name: "shadow_gather_swizzle." + name, sampler: "sampler2DShadow", texture: swizzled, with: shadow,
+			compare: true, always: &result, expr: "textureGather(s, t.at.xy, t.dref)"})
+	}
 	add(textureCase{name: "texturegather", sampler: "sampler2D", expr: "textureGather(s, t.at.xy, 2)", texture: plane,
 		with: linear, gather: 3, lookup: zero})
 	add(textureCase{name: "texturegather_cube", sampler: "samplerCube", expr: "textureGather(s, t.at.xyz, 1)", gather: 2,

@@ -78,7 +78,7 @@ func (dmaBuf) payload(h Handle, want *Expect) (*memory.Payload, error) {
 	if want.Size > size {
 		return nil, invalid(vuidFDSize, "the dma-buf has %d bytes, %d are asked for", size, want.Size)
 	}
-	if want.Properties&dmaBufProperties == 0 {
+	if want.Properties&noDMABuf != 0 {
 		return nil, invalid(vk.VUID_VkMemoryAllocateInfo_memoryTypeIndex_00648,
 			"memory type %d is not one that vkGetMemoryFdPropertiesKHR gives for a dma-buf", want.MemoryType)
 	}
@@ -89,15 +89,16 @@ func (dmaBuf) payload(h Handle, want *Expect) (*memory.Payload, error) {
 	return memory.FromDMABuf(file, want.Size, id), nil
 }
 
-// dmaBufProperties are the properties of the memory types that a dma-buf can be imported with: it may lie anywhere, and
-// the processor reaches it by a mapping.
-const dmaBufProperties = vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT
+// noDMABuf are the properties of the memory types that no dma-buf can be imported with: the fabric has remote addresses
+// of memfds alone. With any other it may: where a dma-buf lies nobody knows, and programs import theirs with the type
+// that they have allocated it with.
+const noDMABuf = vk.MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV
 
 func (dmaBuf) inspect(h Handle, types []memory.Type) (uint32, error) {
 	if _, _, err := checkDMABuf(h.FD, vuidFDPropsValid); err != nil {
 		return 0, err
 	}
-	return typesWith(types, dmaBufProperties), nil
+	return allTypes(types) &^ typesWith(types, noDMABuf), nil
 }
 
 // checkDMABuf returns a number that names the dma-buf on this machine, and its size in bytes.

@@ -23,8 +23,8 @@ func (b *commandBuffer) executeAll(list []vk.CommandBuffer) error {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_commandBuffer_09375,
 			"a secondary command buffer executes others")
 	}
-	secondaries := make([]*commandBuffer, len(list))
-	for i, h := range list {
+	var secondaries []*commandBuffer // grows with what is found, not with what the count says
+	for _, h := range list {
 		s := commandBuffers.Get(uintptr(h))
 		if s == nil {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_parameter,
@@ -34,10 +34,10 @@ func (b *commandBuffer) executeAll(list []vk.CommandBuffer) error {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdExecuteCommands_commonparent,
 				"command buffer %#x belongs to another device", uint64(h))
 		}
-		if err := b.checkSecondary(s, secondaries[:i]); err != nil {
+		if err := b.checkSecondary(s, secondaries); err != nil {
 			return err
 		}
-		secondaries[i] = s
+		secondaries = append(secondaries, s)
 	}
 	if err := b.stream.ExecuteCommands(list); err != nil {
 		return err

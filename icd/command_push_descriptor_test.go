@@ -35,6 +35,7 @@ func (r *recordingTest) pipelineLayout(layouts ...vk.DescriptorSetLayout) vk.Pip
 }
 
 func TestPushDescriptors(t *testing.T) {
+	withoutGraphics(t)
 	r := newRecordingTest(t)
 	const samplerType = vk.DESCRIPTOR_TYPE_SAMPLER
 	sampler := vk.Sampler(r.d.add(&sampler{child: child{device: r.d}}))

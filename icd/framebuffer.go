@@ -160,7 +160,7 @@ func checkViewUsage(s *pass.Subpass, n uint32, v *imageView) error {
 		}
 	}
 	for _, i := range s.Inputs {
-		if i.Attachment == n && v.usage&vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT == 0 {
+		if i.Attachment == n && v.inputUsage(i.Aspects)&vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT == 0 {
 			return invalid(vk.VUID_VkFramebufferCreateInfo_pAttachments_00879, "attachment %d is a view for %v", n, v.usage)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"farside/internal/vk"
 )
 
-// Graphics: no queue family has it, unless FARSIDE_GRAPHICS says so. vkGetDeviceProcAddr gives its commands, as all
-// commands of the core. Without a family that has it they are refused whatever their arguments are.
+// Graphics: the first queue family has it, unless FARSIDE_GRAPHICS is off. vkGetDeviceProcAddr gives its commands, as
+// all commands of the core. Without a family that has it they are refused whatever their arguments are.
 
 // graphics says whether a queue family of the device has graphics.
 func (p *physicalDevice) graphics() bool {

@@ -13,7 +13,6 @@ import (
 type graphicsTest struct{ computeTest }
 
 func newGraphicsTest(t *testing.T) graphicsTest {
-	t.Setenv("FARSIDE_GRAPHICS", "1")
 	return graphicsTest{newComputeTest(t)}
 }
 

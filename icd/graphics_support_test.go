@@ -12,12 +12,19 @@ import (
 // graphicsInstance is an instance whose devices have graphics.
 func graphicsInstance(t testing.TB) *instance {
 	t.Helper()
-	t.Setenv("FARSIDE_GRAPHICS", "1")
+	t.Setenv("FARSIDE_GRAPHICS", "on")
 	return testInstance(t, nil)
+}
+
+// withoutGraphics makes the devices of instances that follow have compute and transfers alone.
+func withoutGraphics(t testing.TB) {
+	t.Helper()
+	t.Setenv("FARSIDE_GRAPHICS", "off")
 }
 
 // TestGraphicsOffers: what only devices with graphics have is there with FARSIDE_GRAPHICS, and not without.
 func TestGraphicsOffers(t *testing.T) {
+	withoutGraphics(t)
 	without := testInstance(t, nil).devices[0]
 	with := graphicsInstance(t).devices[0]
 	for name := range graphicsFeatures {

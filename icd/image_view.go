@@ -18,6 +18,7 @@ type imageView struct {
 	format   vk.Format
 	swizzle  vk.ComponentMapping
 	usage    vk.ImageUsageFlags
+	own      bool // the usage is the view's own (VkImageViewUsageCreateInfo)
 
 	conversion *ycbcrConversion // nil without one
 
@@ -237,12 +238,29 @@ func (v *imageView) checkUsage(info *vk.ImageViewCreateInfo) error {
 			return invalid(rule, "a view for %v of aspects %v of an image with usage %v and stencil usage %v", u.Usage,
 				v.aspects, img.usage, img.stencilUsage)
 		}
-		v.usage = u.Usage
+		v.usage, v.own = u.Usage, true
 	}
 	if u := v.device.physical.unfit(v.format, v.usage); u != nil {
 		return invalid(u.rule, "format %v is not for %v", v.format, u.usage)
 	}
 	return nil
+}
+
+// inputUsage is what an input attachment of these aspects of the view may be used for. Of an image whose aspects differ
+// in usage, a view of both is for what both allow, and a shader may still read the one: it does so through a view of
+// its own.
+func (v *imageView) inputUsage(aspects vk.ImageAspectFlags) vk.ImageUsageFlags {
+	usage := v.usage
+	if v.own {
+		return usage
+	}
+	if aspects&vk.IMAGE_ASPECT_DEPTH_BIT != 0 {
+		usage |= v.image.usage
+	}
+	if aspects&vk.IMAGE_ASPECT_STENCIL_BIT != 0 {
+		usage |= v.image.stencilUsage
+	}
+	return usage
 }
 
 // fitsImageType is the table "Image type and image view type compatibility requirements" of chapter

@@ -31,6 +31,7 @@ func TestNegotiation(t *testing.T) {
 
 // vkGetInstanceProcAddr knows the commands of core versions and extensions that the driver has.
 func TestInstanceProcAddresses(t *testing.T) {
+	withoutGraphics(t)
 	i := testInstance(t, nil)
 	for name, want := range map[string]bool{
 		"vkQueueSubmit2": true, "vkCmdDraw": true, "vkCmdBeginRendering": true, "vkQueueSubmit2KHR": true,

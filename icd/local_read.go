@@ -8,9 +8,8 @@ import (
 )
 
 // Local reads of dynamic renderings: which outputs of fragment shaders colour attachments get, and which input
-// attachments are which attachments. What a shader reads is what the descriptor names, as in render passes, and that is
-// the attachment itself (VUID-vkCmdDraw-None-08753 and its neighbours), so the numbers of input attachments have nothing
-// to do but to keep to their rules.
+// attachments are which attachments. What a shader reads is what the descriptor names, as in render passes. So the
+// numbers of input attachments have nothing to do but to keep to their rules.
 
 // locationsOf checks what a structure says of locations. None is that attachments have the locations of their numbers.
 func (d *device) locationsOf(i *vk.RenderingAttachmentLocationInfo) ([]uint32, error) {

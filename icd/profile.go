@@ -30,7 +30,7 @@ var ownFamilies = []profile.Family{
 	{Flags: vk.QUEUE_TRANSFER_BIT, Count: 2, TimestampBits: 64, Granularity: [3]uint32{1, 1, 1}},
 }
 
-// familiesOf are ownFamilies, with graphics in the first one where FARSIDE_GRAPHICS asks for them.
+// familiesOf are ownFamilies, with graphics in the first one unless FARSIDE_GRAPHICS is off.
 func familiesOf(settings *config.Settings) []profile.Family {
 	if !settings.Graphics {
 		return ownFamilies

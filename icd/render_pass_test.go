@@ -9,7 +9,6 @@ import (
 
 // graphicsTest is a queueTest whose family 0 has graphics.
 func newPassTest(t testing.TB) *queueTest {
-	t.Setenv("FARSIDE_GRAPHICS", "1")
 	return newQueueTest(t)
 }
 

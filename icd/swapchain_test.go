@@ -523,7 +523,7 @@ func TestSurfaceAnswers(t *testing.T) {
 			t.Errorf("%v is no color attachment", f.Format)
 		}
 	}
-	t.Setenv("FARSIDE_GRAPHICS", "0")
+	withoutGraphics(t)
 	i := testInstance(t, nil)
 	testMessenger(t, i, everySeverity, everyType, 0)
 	without := testSurface(t, i)
@@ -558,5 +558,53 @@ func TestPresentUnderAsync(t *testing.T) {
 	commands.DeviceWaitIdle(s.handle)
 	if got := rules(); len(got) != 0 {
 		t.Error(fmt.Sprint(got))
+	}
+}
+
+// TestAcquireWithUsedSemaphore: a semaphore may be signalled while no image is free, if the wait of the frame that
+// holds the image makes it unsignalled. Programs with as many semaphores as images rely on that.
+func TestAcquireWithUsedSemaphore(t *testing.T) {
+	s := newSwapchainTest(t)
+	s.info.MinImageCount = 1
+	c := s.create()
+	kind := vk.SemaphoreTypeCreateInfo{SType: vk.STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+		SemaphoreType: vk.SEMAPHORE_TYPE_TIMELINE}
+	var gate vk.Semaphore
+	wantResult(t, "vkCreateSemaphore", commands.CreateSemaphore(s.handle,
+		&vk.SemaphoreCreateInfo{PNext: unsafe.Pointer(&kind)}, nil, &gate), vk.SUCCESS)
+	defer commands.DestroySemaphore(s.handle, gate, nil)
+	acquired, rendered := s.semaphore(), s.semaphore()
+	index := uint32(0)
+	acquire := func(timeout uint64) vk.Result {
+		return commands.AcquireNextImageKHR(s.handle, c, timeout, acquired, 0, &index)
+	}
+	wantResult(t, "the first acquisition", acquire(0), vk.SUCCESS)
+	value, stage := uint64(1), vk.PipelineStageFlags(vk.PIPELINE_STAGE_ALL_COMMANDS_BIT)
+	timeline := vk.TimelineSemaphoreSubmitInfo{SType: vk.STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+		WaitSemaphoreValueCount: 1, PWaitSemaphoreValues: &value}
+	batches := []vk.SubmitInfo{
+		{SType: vk.STRUCTURE_TYPE_SUBMIT_INFO, PNext: unsafe.Pointer(&timeline), WaitSemaphoreCount: 1,
+			PWaitSemaphores: &gate, PWaitDstStageMask: &stage},
+		{SType: vk.STRUCTURE_TYPE_SUBMIT_INFO, WaitSemaphoreCount: 1, PWaitSemaphores: &acquired,
+			PWaitDstStageMask: &stage, SignalSemaphoreCount: 1, PSignalSemaphores: &rendered},
+	}
+	wantResult(t, "vkQueueSubmit", commands.QueueSubmit(s.queues[0].handle, 2, &batches[0], 0), vk.SUCCESS)
+	takeInbox() // the device has no feature of timeline semaphores
+	wantResult(t, "vkQueuePresentKHR", s.present(c, index, nil, rendered), vk.SUCCESS)
+	s.expect(vk.VUID_vkAcquireNextImageKHR_semaphore_01286, "no image, and no time to wait for one", acquire(0),
+		vk.ERROR_VALIDATION_FAILED)
+	done := make(chan vk.Result)
+	go func() { done <- acquire(math.MaxUint64) }()
+	time.Sleep(5 * time.Millisecond)
+	wantResult(t, "vkSignalSemaphore", commands.SignalSemaphore(s.handle, &vk.SemaphoreSignalInfo{Semaphore: gate,
+		Value: 1}), vk.SUCCESS)
+	s.expect(vk.VUID_vkAcquireNextImageKHR_semaphore_01286, "the second acquisition", <-done, vk.SUCCESS)
+	wantResult(t, "vkReleaseSwapchainImagesKHR", commands.ReleaseSwapchainImagesKHR(s.handle,
+		&vk.ReleaseSwapchainImagesInfoKHR{SType: vk.STRUCTURE_TYPE_RELEASE_SWAPCHAIN_IMAGES_INFO_KHR, Swapchain: c,
+			ImageIndexCount: 1, PImageIndices: &index}), vk.SUCCESS)
+	s.expect(vk.VUID_vkAcquireNextImageKHR_semaphore_01286, "nobody will wait for the semaphore", acquire(0),
+		vk.ERROR_VALIDATION_FAILED)
+	if i, r := s.acquire(c, 0); r != vk.SUCCESS {
+		t.Errorf("the image is lost after a wrong acquisition: %d, %v", i, r)
 	}
 }

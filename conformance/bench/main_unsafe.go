@@ -43,6 +43,8 @@ func main() {
 	check := flag.Bool("check", false, "exit with 1 if a target is missed")
 	before := flag.String("before", "",
 		"compare with another build of Farside, which has this manifest, not with lavapipe")
+	least := flag.Bool("least", false,
+		"compare the least of each, not the medians: for a machine that does other work too")
 	pattern := flag.String("row", "", "measure only the rows whose item matches this regular expression")
 	flag.Parse()
 	var err error
@@ -57,8 +59,10 @@ func main() {
 		err = ownerMain()
 	case "turn":
 		err = turnMain()
+	case "graphics":
+		err = graphicsMain()
 	case "measure":
-		err = measure(*output, *check, *pattern)
+		err = measure(*output, *check, *least, *pattern)
 	default:
 		err = rerun(*manifest, *before, *pattern)
 	}
@@ -379,16 +383,17 @@ func selected(rows []row, pattern *regexp.Regexp) []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return !pattern.MatchString(r.item) })
 }
 
-func measure(output string, check bool, pattern string) error {
-	if output != "" && pattern != "" {
-		return errors.New("-o writes all rows, so it does not go with -row")
+func measure(output string, check, least bool, pattern string) error {
+	if output != "" && (pattern != "" || least) {
+		return errors.New("-o writes the medians of all rows, so it goes neither with -row nor with -least")
 	}
 	items, err := regexp.Compile(pattern)
 	if err != nil {
 		return fmt.Errorf("-row: %w", err)
 	}
 	plain, compute := selected(slices.Concat(plainRows(), verbsRows()), items), selected(computeRows(), items)
-	if len(plain)+len(compute) == 0 {
+	graphics := selected(graphicsRows(), items)
+	if len(plain)+len(compute)+len(graphics) == 0 {
 		return fmt.Errorf("-row: no row matches %q", pattern)
 	}
 	l, err := openLoops()
@@ -418,7 +423,7 @@ func measure(output string, check bool, pattern string) error {
 		}
 		drivers = append(drivers, d)
 	}
-	rows := slices.Concat(plain, compute)
+	rows := slices.Concat(plain, compute, graphics)
 	all := newSamples(rows)
 	if len(plain) > 0 {
 		err = measureAll(drivers, l, all)
@@ -429,7 +434,14 @@ func measure(output string, check bool, pattern string) error {
 	if err != nil {
 		return err
 	}
-	table := render(rows, all.medians())
+	if err := sampleGraphics(pattern, all); err != nil {
+		return err
+	}
+	values := all.medians()
+	if least {
+		values = all.least()
+	}
+	table := render(rows, values)
 	fmt.Print(strings.Join(table, "\n"), "\n")
 	if output != "" {
 		if err := os.WriteFile(output, []byte(page(table, versions(drivers))), 0o644); err != nil {

@@ -60,3 +60,11 @@ func (s *samples) medians() map[string]float64 {
 	}
 	return m
 }
+
+func (s *samples) least() map[string]float64 {
+	m := map[string]float64{}
+	for k, v := range s.values {
+		m[k] = slices.Min(v)
+	}
+	return m
+}

@@ -98,7 +98,7 @@ func command() *cobra.Command {
 	flags.StringVar(&lists, "lists", "conformance/cts/lists", "our lists of cases and exceptions")
 	flags.StringVar(&out, "out", "build/cts", "where results and logs go")
 	flags.BoolVar(&graphics, "graphics", false,
-		"run with FARSIDE_GRAPHICS=on, and the groups of graphics in LISTS/graphics as well")
+		"run with graphics, and the groups of graphics in LISTS/graphics as well")
 	flags.IntVar(&shards, "shards", runtime.NumCPU(), "how many processes run at once")
 	flags.IntVar(&every, "every", 1, "take a sample: the first case, the one so many behind it, and so on")
 	flags.StringVar(&strict, "strict", "",

@@ -22,10 +22,7 @@ const (
 
 // sharePicture has a process with graphics draw into an image that it exports.
 func sharePicture() error {
-	fmt.Println("By an image (FARSIDE_GRAPHICS=on), into which one process draws and which another one reads:")
-	if err := os.Setenv("FARSIDE_GRAPHICS", "on"); err != nil { // for the processes that follow
-		return err
-	}
+	fmt.Println("By an image, into which one process draws and which another one reads:")
 	_, painter, err := start("painter", nil)
 	if err != nil {
 		return err

@@ -114,13 +114,14 @@ func TestArchive(t *testing.T) {
 }
 
 func TestChosenSteps(t *testing.T) {
-	if steps, err := chosen(nil); err != nil || len(steps) != len(plan) {
+	if steps, err := chosen(plan, nil); err != nil || len(steps) != len(plan) {
 		t.Errorf("%d steps, %v", len(steps), err)
 	}
-	if steps, err := chosen([]string{"export", "devices"}); err != nil || len(steps) != 2 || steps[1].Name != "devices" {
+	steps, err := chosen(plan, []string{"export", "devices"})
+	if err != nil || len(steps) != 2 || steps[1].Name != "devices" {
 		t.Errorf("%v, %v", steps, err)
 	}
-	if _, err := chosen([]string{"nothing"}); err == nil {
+	if _, err := chosen(plan, []string{"nothing"}); err == nil {
 		t.Error("a step that does not exist was chosen")
 	}
 }

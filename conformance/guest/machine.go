@@ -30,11 +30,7 @@ type machine struct {
 var errBoot = errors.New("the guest did not boot")
 
 // run builds what the guest needs, boots it, and judges what it says.
-func run(ctx context.Context, m *machine, out string, names []string) error {
-	steps, err := chosen(names)
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, m *machine, out string, steps []step) error {
 	tree, err := os.Getwd()
 	if err != nil {
 		return err
@@ -62,7 +58,7 @@ func run(ctx context.Context, m *machine, out string, names []string) error {
 	manifest := "=" + filepath.Join(tree, "build/farside_icd.x86_64.json")
 	env := []string{"VK_DRIVER_FILES" + manifest, "VK_ICD_FILENAMES" + manifest}
 	initramfs := filepath.Join(out, "initramfs")
-	if err := writeInitramfs(initramfs, init, k, &order{[]string{tree, out}, env, jobs}); err != nil {
+	if err := writeInitramfs(initramfs, init, k, &order{visible(tree, out, steps), env, jobs}); err != nil {
 		return err
 	}
 	for _, accelerator := range m.accelerators() {

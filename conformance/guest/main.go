@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -45,6 +46,7 @@ func command() *cobra.Command {
 	var (
 		m   machine
 		out string
+		c   cts
 	)
 	cmd := &cobra.Command{
 		Use:   "guest [STEP...]",
@@ -56,7 +58,19 @@ func command() *cobra.Command {
 		RunE: func(cmd *cobra.Command, names []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), m.limit)
 			defer cancel()
-			return run(ctx, &m, out, names)
+			steps := plan
+			if c.deqp != "" {
+				s, err := c.step()
+				if err != nil {
+					return err
+				}
+				steps = append(slices.Clone(plan), s)
+			}
+			steps, err := chosen(steps, names)
+			if err != nil {
+				return err
+			}
+			return run(ctx, &m, out, steps)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,6 +79,8 @@ func command() *cobra.Command {
 	flags.StringVar(&m.accelerator, "accel", "", "kvm or tcg (default: kvm where a guest boots with it)")
 	flags.IntVar(&m.cores, "cores", 2, "processors of the guest")
 	flags.StringVar(&m.memory, "memory", "2G", "memory of the guest")
+	flags.StringVar(&c.deqp, "deqp-vk", "", "the CTS' program, which adds the step cts: its cases that use dma-bufs")
+	flags.StringArrayVar(&c.cases, "cases", dmaBufCases, "cases of the CTS, by `PATTERN`")
 	cmd.AddCommand(initCommand(), runnerCommand())
 	return cmd
 }

@@ -13,10 +13,12 @@ import (
 
 // A step is what the guest runs: tests of a package, or a shell script.
 type step struct {
-	Name   string
-	Tests  string   // the package whose tests run; empty for a script
-	Args   []string // of the test binary
-	Script string   // for sh -ec
+	Name    string
+	Tests   string   // the package whose tests run; empty for anything else
+	Program string   // the package of a program; empty for anything else
+	Args    []string // of the test binary or the program
+	Sees    string   // a folder of this machine that it needs, beside the tree
+	Script  string   // for sh -ec
 }
 
 // devices fails unless the guest has what it is made for.
@@ -56,7 +58,7 @@ var plan = []step{
 }
 
 // chosen are the steps of these names, all if there are none.
-func chosen(names []string) ([]step, error) {
+func chosen(plan []step, names []string) ([]step, error) {
 	if len(names) == 0 {
 		return plan, nil
 	}
@@ -83,6 +85,14 @@ type job struct {
 func build(ctx context.Context, tree, out string, steps []step) ([]job, error) {
 	var jobs []job
 	for _, s := range steps {
+		if s.Program != "" {
+			binary := filepath.Join(out, filepath.Base(s.Program))
+			if err := execute(ctx, tree, nil, "go", "build", "-o", binary, "./"+s.Program); err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, job{Name: s.Name, Dir: tree, Binary: binary, Argv: append([]string{binary}, s.Args...)})
+			continue
+		}
 		if s.Tests == "" {
 			jobs = append(jobs, job{Name: s.Name, Dir: tree, Argv: []string{"/bin/sh", "-ec", s.Script}})
 			continue

@@ -118,6 +118,9 @@ func (r *report) judge() error {
 		}
 		why := v.why()
 		if why == "" {
+			if v.Program != "" { // its output is what it has found
+				fmt.Print(v.output.String())
+			}
 			fmt.Printf("guest: %-12s ok %4d tests passed in %.1f s\n", v.Name, v.passed, v.took.Seconds())
 			continue
 		}

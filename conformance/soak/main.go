@@ -43,7 +43,7 @@ func command() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&c.nodes, "processes", 8, "processes in the ring")
-	f.BoolVar(&c.draw, "draw", false, "draw what is sent into shared images (FARSIDE_GRAPHICS=on), in place of copies")
+	f.BoolVar(&c.draw, "draw", false, "draw what is sent into shared images, in place of copies")
 	c.Flags(cmd, time.Second, "who is killed, and how soon a successor starts")
 	return cmd
 }

@@ -136,7 +136,7 @@ func (r *ring) start(i int) error {
 	w.cmd = exec.Command(os.Args[0])
 	w.cmd.Env = append(os.Environ(), nodeVariable+"="+strconv.Itoa(i))
 	if r.draw {
-		w.cmd.Env = append(w.cmd.Env, drawVariable+"=1", "FARSIDE_GRAPHICS=on", shaders.CacheEnv+"="+r.cache)
+		w.cmd.Env = append(w.cmd.Env, drawVariable+"=1", shaders.CacheEnv+"="+r.cache)
 	}
 	w.cmd.ExtraFiles = []*os.File{theirs}
 	w.cmd.Stderr = &w.stderr

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var defaults = Settings{Log: slog.LevelError, Watchdog: 30 * time.Second, VerbsDevices: 1}
+var defaults = Settings{Log: slog.LevelError, Watchdog: 30 * time.Second, Graphics: true, VerbsDevices: 1}
 
 // Each row of the table, with values that are allowed and values that are not.
 var values = map[string]struct {
@@ -112,6 +112,9 @@ func TestTable(t *testing.T) {
 			}
 			if v.Name != "FARSIDE_VERBS_DEVICES" {
 				want.VerbsDevices = defaults.VerbsDevices
+			}
+			if v.Name != "FARSIDE_GRAPHICS" {
+				want.Graphics = defaults.Graphics
 			}
 			got, err := parse([]string{v.Name + "=" + value}, false)
 			if err != nil {

@@ -34,8 +34,8 @@ var Table = []Variable{
 			"without machine code that is made for the shader, "+
 			"`narrow` is with such machine code that has no vectors of 512 bits. "+
 			"The results are the same, bit for bit."),
-	row("FARSIDE_GRAPHICS", onOff, false, func(s *Settings) *bool { return &s.Graphics },
-		"`off`", "Whether queue family 0 has graphics, which are not whole yet: [graphics.md](graphics.md)."),
+	row("FARSIDE_GRAPHICS", onOff, true, func(s *Settings) *bool { return &s.Graphics },
+		"`on`", "Whether queue family 0 has graphics, beside compute and transfers: [graphics.md](graphics.md)."),
 	row("FARSIDE_DRAWS", draws, false, func(s *Settings) *bool { return &s.DrawInOrder },
 		"`binned`", "How draws are rasterized: `binned` is in tiles on all cores, `ordered` primitive by primitive on one "+
 			"core. The results are the same, bit for bit."),

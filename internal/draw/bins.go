@@ -50,6 +50,7 @@ type binned struct {
 // bins are the polygons of a draw that wait, and the workers that fill them.
 type bins struct {
 	on    bool
+	hides bool // polygons hide what lies under them
 	items []binned
 	attrs []float64 // of all items: fragmentStage.gather
 	flats []uint32
@@ -84,6 +85,7 @@ func (b *bins) prepare(r *run) {
 	default:
 		b.on = b.on && s.PolygonMode != vk.POLYGON_MODE_LINE
 	}
+	b.hides = b.on && r.hides()
 	b.failed.Store(false)
 	b.asks.Store(0)
 	b.reset()
@@ -252,7 +254,15 @@ func (r *run) fillTiles(part int) {
 		}
 		x, y := int32(int(tile)%b.columns)+b.all.left>>b.shift, int32(int(tile)/b.columns)+b.all.top>>b.shift
 		at := box{x << b.shift, y << b.shift, (x + 1) << b.shift, (y + 1) << b.shift}
-		for _, i := range b.list[b.starts[tile]:b.starts[tile+1]] {
+		list := b.list[b.starts[tile]:b.starts[tile+1]]
+		seen, layer := 0, uint32(0)
+		if b.hides {
+			seen, layer = b.firstSeen(r, list, &at)
+		}
+		for n, i := range list {
+			if n < seen && b.items[i].prim.layer == layer {
+				continue
+			}
 			if w.fillBinned(b, int(i), &at); w.err != nil {
 				b.failed.Store(true)
 				return

@@ -161,3 +161,41 @@ func TestVectorBlends(t *testing.T) {
 		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v %+v", round, f, blend))
 	}
 }
+
+// TestBinsHide has polygons that cover whole tiles hide what lies under them, and nothing else.
+func TestBinsHide(t *testing.T) {
+	shareAlways(t, 3)
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(5, seed))
+		samples := []uint32{1, 4}[seed&1]
+		var data []float32
+		for range 40 {
+			x, y, size := random.Float32()*2-1, random.Float32()*2-1, random.Float32()*4
+			for range 3 {
+				data = append(data, x+size*(random.Float32()-0.5), y+size*(random.Float32()-0.5), 0.5, 1)
+				data = append(data, random.Float32(), random.Float32(), random.Float32(), random.Float32())
+			}
+		}
+		var scenes [2]*scene
+		var shaded [2]atomic.Int64
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, 70, 50, samples, 4)
+			s.vertices(data...)
+			s.InOrder, s.Statistics = i == 0, nil
+			if seed%5 == 0 {
+				s.state.Blends[0] = Blend{BlendEnable: 1, SrcColorBlendFactor: vk.BLEND_FACTOR_ONE,
+					DstColorBlendFactor: vk.BLEND_FACTOR_ONE, ColorWriteMask: 15}
+			}
+			fs := s.state.Fragment.(*goShader)
+			code := fs.code
+			fs.code = func(l *lane) bool { shaded[i].Add(1); return code == nil || code(l) }
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("seed %d", seed))
+		hidden := shaded[1].Load() < shaded[0].Load()
+		if hidden != (seed%5 != 0) {
+			t.Errorf("seed %d: %d fragments in order, %d in bins", seed, shaded[0].Load(), shaded[1].Load())
+		}
+	}
+}

@@ -74,7 +74,7 @@ type State struct {
 	MinusOneToOne  bool // depth in clip coordinates (VK_EXT_depth_clip_control)
 	NoRasterizer   bool // rasterizerDiscardEnable
 	DepthClamp     bool
-	ClampRange     bool    // depths are clamped to these, not to those of viewports (VK_EXT_depth_clamp_control)
+	ClampRange     bool // depths are clamped to these, not to those of viewports (VK_EXT_depth_clamp_control)
 	ClampMin       float32
 	ClampMax       float32
 	DepthClip      bool

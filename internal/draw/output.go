@@ -326,6 +326,12 @@ func (o *outputStage) scatterWords(f *fragmentStage, c *colorTarget) {
 			continue
 		}
 		at := c.at(q.x, q.y, f.prims[q.prim].layer)
+		if c.samples == 1 && q.cover == [4]uint16{1, 1, 1, 1} {
+			src := o.encoded[16*i:][:16]
+			binary.LittleEndian.PutUint64(c.bytes[at:], binary.LittleEndian.Uint64(src))
+			binary.LittleEndian.PutUint64(c.bytes[at+c.rowPitch:], binary.LittleEndian.Uint64(src[8:]))
+			continue
+		}
 		for k, cover := range q.cover {
 			src := binary.LittleEndian.Uint32(o.encoded[4*(4*i+k):])
 			pixel := at + k>>1*c.rowPitch + k&1*4*c.samples

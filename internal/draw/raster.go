@@ -153,7 +153,23 @@ func (r *run) fillRow(from, to, y int32) {
 		r.fillRowOnce(from, to, y)
 		return
 	}
+	full0, full1 := to, to // where all samples of all pixels are covered
+	if r.shading.plain {
+		lo, hi := z.rows[0][0].lo, z.rows[0][0].hi
+		for row := range 2 {
+			for i := range z.samples {
+				lo, hi = max(lo, z.rows[row][i].lo), min(hi, z.rows[row][i].hi)
+			}
+		}
+		full0, full1 = (lo+1)&^1, hi&^1
+	}
 	for x := from &^ 1; x < to; x += 2 {
+		if x == full0 && x < full1 {
+			if r.shading.addFull(r, x, full1, y); r.err != nil || full1 >= to {
+				return
+			}
+			x = full1
+		}
 		var cover [4]uint16
 		some := uint16(0)
 		for row := range 2 {
@@ -186,7 +202,17 @@ func (r *run) fillRowOnce(from, to, y int32) {
 		}
 		return 0
 	}
+	full0, full1 := to, to
+	if r.shading.plain {
+		full0, full1 = (lo+1)&^1, hi&^1
+	}
 	for x := from &^ 1; x < to; x += 2 {
+		if x == full0 && x < full1 {
+			if r.shading.addFull(r, x, full1, y); r.err != nil || full1 >= to {
+				return
+			}
+			x = full1
+		}
 		cover := [4]uint16{1, 1, 1, 1}
 		if x < lo || x+1 >= hi {
 			cover = [4]uint16{inside(a, x), inside(a, x+1), inside(b, x), inside(b, x+1)}

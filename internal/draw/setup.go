@@ -75,7 +75,7 @@ func (z *rasterizer) prepare(r *run) {
 	if z.positions = samplePositions[samples]; z.positions == nil {
 		z.samples, z.positions = 1, samplePositions[1]
 	}
-	z.smooth = s.LineMode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH && z.samples == 1
+	z.smooth = s.LineMode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH
 	z.sampleBits = uint16(1<<z.samples-1) & uint16(s.SampleMask)
 	z.viewports = z.viewports[:0]
 	var none vk.Rect2D

@@ -3,6 +3,7 @@ package draw
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"farside/compute"
 	"farside/spirv"
@@ -140,15 +141,16 @@ func (f *fragmentStage) testTime(r *run) testTime {
 	m := &f.modes
 	ends := m.Discards || f.maskOut != nil || r.state.AlphaToCoverage
 	replaces := f.depthOut != nil || f.stencilOut != nil
+	writes := r.tests.write || r.tests.writesStencil
 	switch {
 	case m.EarlyTests:
 		f.depthOut, f.stencilOut = nil, nil
 		return testsEarly
-	case m.Effects || replaces:
+	case m.Effects || replaces || m.ReadsInputs && writes:
 		return testsLate
 	case !ends:
 		return testsEarly
-	case !r.tests.write && !r.tests.writesStencil:
+	case !writes:
 		return testsSplit
 	}
 	return testsLate
@@ -178,7 +180,12 @@ func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 	}
 	for i := range cover {
 		cover[i] &= z.sampleBits
-		if cover[i] != 0 && p.smooth.half > 0 && p.smooth.coverage(x+int32(i&1), y+int32(i>>1)) == 0 {
+		if cover[i] == 0 || !(p.smooth.half > 0) {
+			continue
+		}
+		// A fragment is all of its pixel: how much of that is covered is in its alpha.
+		cover[i] = z.sampleBits
+		if p.smooth.coverage(x+int32(i&1), y+int32(i>>1)) == 0 {
 			cover[i] = 0
 		}
 	}
@@ -242,6 +249,37 @@ func (f *fragmentStage) addPlain(r *run, x, y int32, cover *[4]uint16) {
 	}
 }
 
+// addFull adds the quads from x to end of a row, of which each has all samples of all pixels.
+func (f *fragmentStage) addFull(r *run, x, end, y int32) {
+	c := r.raster.sampleBits
+	if c == 0 {
+		return
+	}
+	for x < end {
+		if f.current < 0 {
+			f.commit(r)
+		}
+		n := len(f.quads)
+		k := min(int(end-x)/2, f.lanes/4-n)
+		f.quads = slices.Grow(f.quads, k)[:n+k]
+		made := f.quads[n:]
+		for i := range made {
+			q := &made[i]
+			q.x, q.y, q.prim, q.sample = x+2*int32(i), y, f.current, -1
+			q.cover, q.raw = [4]uint16{c, c, c, c}, [4]uint16{c, c, c, c}
+		}
+		if f.when == testsEarly {
+			r.counts.Samples += uint64(4 * k * bits.OnesCount16(c))
+		}
+		x += 2 * int32(k)
+		if 4*(n+k) == f.lanes {
+			if f.flush(r); r.err != nil {
+				return
+			}
+		}
+	}
+}
+
 // count counts samples that pass.
 func (r *run) count(cover *[4]uint16) {
 	r.counts.Samples += uint64(bits.OnesCount64(uint64(cover[0]) | uint64(cover[1])<<16 | uint64(cover[2])<<32 |
@@ -286,10 +324,13 @@ func (f *fragmentStage) setLanes(r *run) {
 	clear(f.effects)
 	for i := range f.quads {
 		q := &f.quads[i]
-		set := uint8(0)
-		for k, c := range q.cover {
-			if c != 0 {
-				set |= 1 << k
+		set := uint8(15)
+		if c := &q.cover; c[0] == 0 || c[1] == 0 || c[2] == 0 || c[3] == 0 {
+			set = 0
+			for k, c := range q.cover {
+				if c != 0 {
+					set |= 1 << k
+				}
 			}
 		}
 		r.counts.Counts[countFragments] += uint64(bits.OnesCount8(set))

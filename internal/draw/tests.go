@@ -32,8 +32,8 @@ type fragmentTests struct {
 	clamp         bool
 	ranged        bool       // clamping is to limit
 	limit         [2]float64 // low, high
-	some          bool // there is something to test
-	simple        bool // there is nothing but depth, of one sample
+	some          bool       // there is something to test
+	simple        bool       // there is nothing but depth, of one sample
 	writesStencil bool
 }
 

@@ -309,7 +309,8 @@ func TestDynamicState(t *testing.T) {
 		Attributes: []draw.VertexAttribute{{Location: 5, Binding: 2, Offset: 4, Format: vk.FORMAT_R32G32_SFLOAT}},
 		Topology:   vk.PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP, Restart: true, ProvokingLast: true,
 		Viewports: []vk.Viewport{viewport, viewport}, Scissors: []vk.Rect2D{scissor, scissor}, MinusOneToOne: true,
-		DepthClamp: true, ClampRange: true, ClampMin: 0.125, ClampMax: 0.375, DepthClip: true, PolygonMode: vk.POLYGON_MODE_POINT, CullMode: vk.CULL_MODE_BACK_BIT,
+		DepthClamp: true, ClampRange: true, ClampMin: 0.125, ClampMax: 0.375, DepthClip: true,
+		PolygonMode: vk.POLYGON_MODE_POINT, CullMode: vk.CULL_MODE_BACK_BIT,
 		FrontFace: vk.FRONT_FACE_CLOCKWISE, LineWidth: 2.5, LineMode: 2, StippleLines: true, StippleFactor: 3,
 		DepthBias: draw.DepthBias{Enable: true, Constant: 1, Clamp: 2, Slope: 3, Representation: 1, Exact: true},
 

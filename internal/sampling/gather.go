@@ -10,8 +10,9 @@ func (r *Routine) Gather(dst *Texels, q *Lookup, component uint32, shifts *[4][2
 	}
 	v := r.view
 	if q.Compare {
-		component = 0
-	} else if component = uint32(v.swizzle[component&3]); component >= swizzleZero {
+		component = 0 // of the results of comparisons, which are exchanged like texels
+	}
+	if component = uint32(v.swizzle[component&3]); component >= swizzleZero {
 		*dst = Texels{}
 		if one := v.one(); component == swizzleOne {
 			dst.Fill(&[4]uint32{one, one, one, one})

@@ -76,7 +76,7 @@ func (v *View) newRoutine(asked *Sampler, want instruction) *Routine {
 	filters := v.format.Linear()
 	r := &Routine{
 		view: v, sampler: s, asked: asked, instruction: want, mag: s.magLinear && filters, min: s.minLinear && filters,
-		modes: s.address, reduction: s.reduction, exchange: !v.identity && !want.compare,
+		modes: s.address, reduction: s.reduction, exchange: !v.identity,
 	}
 	if v.cube {
 		r.modes = [3]vk.SamplerAddressMode{cubeMode, cubeMode, cubeMode}

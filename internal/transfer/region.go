@@ -18,7 +18,7 @@ type rules struct {
 	single  vk.VUID // of a multi-planar image the region names one plane
 	inside  [3]vk.VUID
 	aligned [3]vk.VUID // the offset is a multiple of the block extent
-	whole   [3]vk.VUID // the extent is too, or ends at the edge
+	whole   [3]vk.VUID // the extent is too, or ends at the edge; 0: it may end within a block
 }
 
 var axes = [3]string{"x", "y", "z"}
@@ -92,7 +92,7 @@ func (r *rules) checkTexels(img *Image, level uint32, offset, extent [3]uint32) 
 		case block == 1:
 		case offset[axis]%block != 0:
 			return invalid(r.aligned[axis], "%s %d is not a multiple of the block extent %d", axes[axis], at, block)
-		case extent[axis]%block != 0 && at+n != uint64(size):
+		case extent[axis]%block != 0 && at+n != uint64(size) && r.whole[axis] != 0:
 			return invalid(r.whole[axis], "%d texels from %s %d of %d end within a block of %d",
 				n, axes[axis], at, size, block)
 		}

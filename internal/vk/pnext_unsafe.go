@@ -55,13 +55,26 @@ func find[T any, P interface {
 	return nil
 }
 
-// Slice is C's array of n elements at p; nil if p is.
+// manyElements is from how many elements on an array's end is looked at before anybody makes room for as many.
+const manyElements = 1 << 10
+
+// Slice is C's array of n elements at p; nil if p is. The end of a long one is read, unless it is bytes: a wrong count
+// faults here, in the command, and not when memory for so many elements is missing, which would end the process.
 func Slice[T any, N ~uint32 | ~uint64 | ~uintptr](p *T, n N) []T {
 	if p == nil || n == 0 {
 		return nil
 	}
-	return unsafe.Slice(p, int(n))
+	list := unsafe.Slice(p, int(n))
+	if n >= manyElements && unsafe.Sizeof(*p) > 1 {
+		touch((*byte)(unsafe.Add(unsafe.Pointer(&list[len(list)-1]), unsafe.Sizeof(*p)-1)))
+	}
+	return list
 }
+
+// touch reads the byte.
+//
+//go:noinline
+func touch(p *byte) byte { return *p }
 
 // GoString copies C's NUL-terminated string at p, at most 64 KiB of it; "" if p is nil.
 func GoString(p *byte) string {

@@ -324,6 +324,7 @@ func (c *compiler) implicitLevel(b *imageBuilder, t *spirv.Type) {
 // subpassTexel turns the coordinates of a read from an input attachment into those of the fragment's texel in the view:
 // of the pixel, the layer and the view.
 func (c *compiler) subpassTexel(b *imageBuilder) {
+	c.stage.Modes.ReadsInputs = true
 	at := b.CallOperands[ir.PartCoordinate]
 	out := c.list(3)
 	for axis := range 2 {

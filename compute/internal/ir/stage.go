@@ -92,6 +92,7 @@ type StageModes struct {
 	Discards         bool // it may end or demote invocations: tests that write can't come first
 	Effects          bool // it writes memory that others see: it runs wherever the specification has it run
 	Derivatives      bool // it needs whole quads
+	ReadsInputs      bool // it reads input attachments: its own tests may write to them only afterwards
 }
 
 // Stage is a graphics stage's interface: what a driver fills and reads.

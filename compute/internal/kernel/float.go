@@ -25,8 +25,8 @@ func fillF32(t *Table) {
 	t[TruncF32] = unary(func(a float32) float32 { return float32(math.Trunc(float64(a))) })
 	t[RoundEvenF32] = unary(func(a float32) float32 { return float32(math.RoundToEven(float64(a))) })
 	t[SignF32] = unary(sign[float32])
-	t[RemF32] = binary(func(a, b float32) float32 { return float32(math.Mod(float64(a), float64(b))) })
-	t[ModF32] = binary(func(a, b float32) float32 { return floorMod(a, b, float32(math.Mod(float64(a), float64(b)))) })
+	t[RemF32] = binary(floatRemainder)
+	t[ModF32] = binary(func(a, b float32) float32 { return floorMod(a, b, floatRemainder(a, b)) })
 	t[LdexpF32] = binary(func(a float32, b int32) float32 {
 		// Within these bounds the product is exact in 64 bits and rounded once; beyond them it is 0 or infinite all the same.
 		return float32(float64(a) * power2(max(-400, min(b, 400))))

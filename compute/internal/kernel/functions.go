@@ -118,34 +118,37 @@ func turned(x float64, quadrants uint64) float64 {
 	return math.Float64frombits(math.Float64bits(sin) ^ quadrants<<62&(1<<63))
 }
 
-// far says whether an angle needs the reduction of package math. Infinities do, since they are above all numbers.
-func far(x float32) bool { return math.Abs(float64(x)) > series.Far }
-
-func sin(x float32) float32 {
-	if far(x) {
-		return float32(math.Sin(float64(x)))
+// nearby is an angle, 0 instead of one too large for the reduction. Infinities become NaNs.
+func nearby(x float32) float64 {
+	if math.Abs(float64(x)) > series.Far {
+		x -= x
 	}
-	return float32(turned(quadrant(float64(x))))
+	return float64(x)
 }
 
+func sin(x float32) float32 { return float32(turned(quadrant(nearby(x)))) }
+
 func cos(x float32) float32 {
-	if far(x) {
-		return float32(math.Cos(float64(x)))
-	}
-	rest, quadrants := quadrant(float64(x))
+	rest, quadrants := quadrant(nearby(x))
 	return float32(turned(rest, quadrants+1))
 }
 
 func tan(x float32) float32 {
-	if far(x) {
-		return float32(math.Tan(float64(x)))
-	}
-	rest, quadrants := quadrant(float64(x))
+	rest, quadrants := quadrant(nearby(x))
 	sin, cos := sinCos(rest)
 	if quadrants&1 != 0 {
 		sin, cos = -cos, sin
 	}
 	return float32(sin / cos)
+}
+
+// floatRemainder is math.Mod, but 0 where the quotient is so large that it isn't a whole number of 64 bits' precision.
+func floatRemainder(a, b float32) float32 {
+	q := math.Abs(float64(a) / float64(b))
+	if math.Trunc(q) > series.Whole && !math.IsInf(q, 1) {
+		return float32(math.Copysign(0, float64(a)))
+	}
+	return float32(math.Mod(float64(a), float64(b)))
 }
 
 // besides is the other side of a triangle: the root of 1 - x*x.

@@ -163,6 +163,11 @@ func (s *Set) useAVX2() {
 	s.Ops[AsinhF32] = avx2AsinhF32
 	s.Ops[AcoshF32] = avx2AcoshF32
 	s.Ops[AtanhF32] = avx2AtanhF32
+	s.Ops[SinF32] = avx2SinF32
+	s.Ops[CosF32] = avx2CosF32
+	s.Ops[TanF32] = avx2TanF32
+	s.Ops[RemF32] = avx2RemF32
+	s.Ops[ModF32] = avx2ModF32
 	s.Ops[LoadU8] = avx2LoadU8
 	s.Ops[LoadU16] = avx2LoadU16
 	s.Ops[Load32] = avx2Load32
@@ -175,11 +180,6 @@ func (s *Set) useAVX2() {
 	s.Ops[LoadPrivate64] = avx2LoadPrivate64
 	s.Ops[StorePrivate32] = avx2StorePrivate32
 	s.Ops[StorePrivate64] = avx2StorePrivate64
-	s.Ops[SinF32] = partly(avx2SinF32, s.Ops[SinF32])
-	s.Ops[CosF32] = partly(avx2CosF32, s.Ops[CosF32])
-	s.Ops[TanF32] = partly(avx2TanF32, s.Ops[TanF32])
-	s.Ops[RemF32] = partly(avx2RemF32, s.Ops[RemF32])
-	s.Ops[ModF32] = partly(avx2ModF32, s.Ops[ModF32])
 	s.Ops[LoadPhysical32] = partly(avx2LoadPhysical32, s.Ops[LoadPhysical32])
 	s.Ops[LoadPhysical64] = partly(avx2LoadPhysical64, s.Ops[LoadPhysical64])
 	s.Ops[StorePhysical32] = partly(avx2StorePhysical32, s.Ops[StorePhysical32])
@@ -205,21 +205,6 @@ func avx2Active(mask Register, n int) (first, last, set int)
 
 //go:noescape
 func avx2Narrow(dst, src, rest, condition Register, invert bool, n int) (first, last, set int, others bool)
-
-//go:noescape
-func avx2SinF32(a *Args, first, n int) (done int)
-
-//go:noescape
-func avx2CosF32(a *Args, first, n int) (done int)
-
-//go:noescape
-func avx2TanF32(a *Args, first, n int) (done int)
-
-//go:noescape
-func avx2RemF32(a *Args, first, n int) (done int)
-
-//go:noescape
-func avx2ModF32(a *Args, first, n int) (done int)
 
 //go:noescape
 func avx2LoadPhysical32(a *Args, first, n int) (done int)
@@ -712,6 +697,21 @@ func avx2AcoshF32(a *Args, first, n int)
 
 //go:noescape
 func avx2AtanhF32(a *Args, first, n int)
+
+//go:noescape
+func avx2SinF32(a *Args, first, n int)
+
+//go:noescape
+func avx2CosF32(a *Args, first, n int)
+
+//go:noescape
+func avx2TanF32(a *Args, first, n int)
+
+//go:noescape
+func avx2RemF32(a *Args, first, n int)
+
+//go:noescape
+func avx2ModF32(a *Args, first, n int)
 
 //go:noescape
 func avx2LoadU8(a *Args, first, n int)

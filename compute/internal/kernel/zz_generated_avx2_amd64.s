@@ -10132,9 +10132,9 @@ DATA q3fd62e42fefa39ef<>+16(SB)/8, $0x3fd62e42fefa39ef
 DATA q3fd62e42fefa39ef<>+24(SB)/8, $0x3fd62e42fefa39ef
 GLOBL q3fd62e42fefa39ef<>(SB), RODATA|NOPTR, $32
 
-// func avx2SinF32(a *byte, first int, n int) (done int)
+// func avx2SinF32(a *byte, first int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2SinF32(SB), NOSPLIT, $0-32
+TEXT ·avx2SinF32(SB), NOSPLIT, $0-24
 	MOVQ   a+0(FP), AX
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
@@ -10147,18 +10147,17 @@ TEXT ·avx2SinF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done4
+	JZ     done3
 
-loop2:
-	VMOVDQU      (SI), Y0
-	VANDPS       w7fffffff<>+0(SB), Y0, Y0
-	VCMPPS       $0x1e, w57800000<>+0(SB), Y0, Y0
-	VPTEST       Y0, Y0
-	JNE          stop1
+loop1:
 	VCVTPS2PD    (SI), Y0
-	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
-	VSUBPD       q4338000000000000<>+0(SB), Y2, Y3
+	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD       $0x1e, q42f0000000000000<>+0(SB), Y1, Y1
+	VANDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y1
+	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD       q4338000000000000<>+0(SB), Y1, Y3
 	VFNMADD231PD q3ff921fb54442d18<>+0(SB), Y3, Y0
 	VFNMADD231PD q3c91a62633145c07<>+0(SB), Y3, Y0
 	VMULPD       Y0, Y0, Y3
@@ -10175,16 +10174,20 @@ loop2:
 	VFMADD213PD  q3fa5555554f5a48f<>+0(SB), Y3, Y4
 	VFMADD213PD  qbfdfffffffffd648<>+0(SB), Y3, Y4
 	VFMADD213PD  q3ff0000000000000<>+0(SB), Y3, Y4
-	VPSLLQ       $0x3e, Y2, Y3
+	VPSLLQ       $0x3e, Y1, Y3
 	VPAND        q8000000000000000<>+0(SB), Y3, Y3
-	VPSLLQ       $0x3f, Y2, Y2
-	VBLENDVPD    Y2, Y4, Y0, Y0
+	VPSLLQ       $0x3f, Y1, Y1
+	VBLENDVPD    Y1, Y4, Y0, Y0
 	VXORPD       Y3, Y0, Y0
-	VCVTPD2PSY   Y0, X1
+	VCVTPD2PSY   Y0, X2
 	VCVTPS2PD    16(SI), Y0
-	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
-	VSUBPD       q4338000000000000<>+0(SB), Y2, Y3
+	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD       $0x1e, q42f0000000000000<>+0(SB), Y1, Y1
+	VANDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y1
+	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD       q4338000000000000<>+0(SB), Y1, Y3
 	VFNMADD231PD q3ff921fb54442d18<>+0(SB), Y3, Y0
 	VFNMADD231PD q3c91a62633145c07<>+0(SB), Y3, Y0
 	VMULPD       Y0, Y0, Y3
@@ -10201,36 +10204,28 @@ loop2:
 	VFMADD213PD  q3fa5555554f5a48f<>+0(SB), Y3, Y4
 	VFMADD213PD  qbfdfffffffffd648<>+0(SB), Y3, Y4
 	VFMADD213PD  q3ff0000000000000<>+0(SB), Y3, Y4
-	VPSLLQ       $0x3e, Y2, Y3
+	VPSLLQ       $0x3e, Y1, Y3
 	VPAND        q8000000000000000<>+0(SB), Y3, Y3
-	VPSLLQ       $0x3f, Y2, Y2
-	VBLENDVPD    Y2, Y4, Y0, Y0
+	VPSLLQ       $0x3f, Y1, Y1
+	VBLENDVPD    Y1, Y4, Y0, Y0
 	VXORPD       Y3, Y0, Y0
 	VCVTPD2PSY   Y0, X0
-	VINSERTI128  $0x01, X0, Y1, Y0
+	VINSERTI128  $0x01, X0, Y2, Y0
 	VMOVDQU      Y0, (BX)
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop2
+	JNZ          loop1
 
-done4:
-stop1:
-	MOVQ n+16(FP), AX
-	SUBQ DX, AX
-	MOVQ AX, done+24(FP)
+done3:
 	VZEROUPPER
 	RET
 
-DATA w57800000<>+0(SB)/4, $0x57800000
-DATA w57800000<>+4(SB)/4, $0x57800000
-DATA w57800000<>+8(SB)/4, $0x57800000
-DATA w57800000<>+12(SB)/4, $0x57800000
-DATA w57800000<>+16(SB)/4, $0x57800000
-DATA w57800000<>+20(SB)/4, $0x57800000
-DATA w57800000<>+24(SB)/4, $0x57800000
-DATA w57800000<>+28(SB)/4, $0x57800000
-GLOBL w57800000<>(SB), RODATA|NOPTR, $32
+DATA q42f0000000000000<>+0(SB)/8, $0x42f0000000000000
+DATA q42f0000000000000<>+8(SB)/8, $0x42f0000000000000
+DATA q42f0000000000000<>+16(SB)/8, $0x42f0000000000000
+DATA q42f0000000000000<>+24(SB)/8, $0x42f0000000000000
+GLOBL q42f0000000000000<>(SB), RODATA|NOPTR, $32
 
 DATA q3fe45f306dc9c883<>+0(SB)/8, $0x3fe45f306dc9c883
 DATA q3fe45f306dc9c883<>+8(SB)/8, $0x3fe45f306dc9c883
@@ -10304,9 +10299,9 @@ DATA qbfdfffffffffd648<>+16(SB)/8, $0xbfdfffffffffd648
 DATA qbfdfffffffffd648<>+24(SB)/8, $0xbfdfffffffffd648
 GLOBL qbfdfffffffffd648<>(SB), RODATA|NOPTR, $32
 
-// func avx2CosF32(a *byte, first int, n int) (done int)
+// func avx2CosF32(a *byte, first int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2CosF32(SB), NOSPLIT, $0-32
+TEXT ·avx2CosF32(SB), NOSPLIT, $0-24
 	MOVQ   a+0(FP), AX
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
@@ -10319,22 +10314,21 @@ TEXT ·avx2CosF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done4
+	JZ     done3
 
-loop2:
-	VMOVDQU      (SI), Y0
-	VANDPS       w7fffffff<>+0(SB), Y0, Y0
-	VCMPPS       $0x1e, w57800000<>+0(SB), Y0, Y0
-	VPTEST       Y0, Y0
-	JNE          stop1
+loop1:
 	VCVTPS2PD    (SI), Y0
-	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
-	VSUBPD       q4338000000000000<>+0(SB), Y2, Y3
+	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD       $0x1e, q42f0000000000000<>+0(SB), Y1, Y1
+	VANDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y1
+	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD       q4338000000000000<>+0(SB), Y1, Y3
 	VFNMADD231PD q3ff921fb54442d18<>+0(SB), Y3, Y0
 	VFNMADD231PD q3c91a62633145c07<>+0(SB), Y3, Y0
 	VPCMPEQD     Y3, Y3, Y3
-	VPSUBQ       Y3, Y2, Y2
+	VPSUBQ       Y3, Y1, Y1
 	VMULPD       Y0, Y0, Y3
 	VMOVDQU      qbe5a9b7b613db6b3<>+0(SB), Y4
 	VFMADD213PD  q3ec71d8aa0f87bdc<>+0(SB), Y3, Y4
@@ -10349,20 +10343,24 @@ loop2:
 	VFMADD213PD  q3fa5555554f5a48f<>+0(SB), Y3, Y4
 	VFMADD213PD  qbfdfffffffffd648<>+0(SB), Y3, Y4
 	VFMADD213PD  q3ff0000000000000<>+0(SB), Y3, Y4
-	VPSLLQ       $0x3e, Y2, Y3
+	VPSLLQ       $0x3e, Y1, Y3
 	VPAND        q8000000000000000<>+0(SB), Y3, Y3
-	VPSLLQ       $0x3f, Y2, Y2
-	VBLENDVPD    Y2, Y4, Y0, Y0
+	VPSLLQ       $0x3f, Y1, Y1
+	VBLENDVPD    Y1, Y4, Y0, Y0
 	VXORPD       Y3, Y0, Y0
-	VCVTPD2PSY   Y0, X1
+	VCVTPD2PSY   Y0, X2
 	VCVTPS2PD    16(SI), Y0
-	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
-	VSUBPD       q4338000000000000<>+0(SB), Y2, Y3
+	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD       $0x1e, q42f0000000000000<>+0(SB), Y1, Y1
+	VANDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y1
+	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD       q4338000000000000<>+0(SB), Y1, Y3
 	VFNMADD231PD q3ff921fb54442d18<>+0(SB), Y3, Y0
 	VFNMADD231PD q3c91a62633145c07<>+0(SB), Y3, Y0
 	VPCMPEQD     Y3, Y3, Y3
-	VPSUBQ       Y3, Y2, Y2
+	VPSUBQ       Y3, Y1, Y1
 	VMULPD       Y0, Y0, Y3
 	VMOVDQU      qbe5a9b7b613db6b3<>+0(SB), Y4
 	VFMADD213PD  q3ec71d8aa0f87bdc<>+0(SB), Y3, Y4
@@ -10377,30 +10375,26 @@ loop2:
 	VFMADD213PD  q3fa5555554f5a48f<>+0(SB), Y3, Y4
 	VFMADD213PD  qbfdfffffffffd648<>+0(SB), Y3, Y4
 	VFMADD213PD  q3ff0000000000000<>+0(SB), Y3, Y4
-	VPSLLQ       $0x3e, Y2, Y3
+	VPSLLQ       $0x3e, Y1, Y3
 	VPAND        q8000000000000000<>+0(SB), Y3, Y3
-	VPSLLQ       $0x3f, Y2, Y2
-	VBLENDVPD    Y2, Y4, Y0, Y0
+	VPSLLQ       $0x3f, Y1, Y1
+	VBLENDVPD    Y1, Y4, Y0, Y0
 	VXORPD       Y3, Y0, Y0
 	VCVTPD2PSY   Y0, X0
-	VINSERTI128  $0x01, X0, Y1, Y0
+	VINSERTI128  $0x01, X0, Y2, Y0
 	VMOVDQU      Y0, (BX)
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop2
+	JNZ          loop1
 
-done4:
-stop1:
-	MOVQ n+16(FP), AX
-	SUBQ DX, AX
-	MOVQ AX, done+24(FP)
+done3:
 	VZEROUPPER
 	RET
 
-// func avx2TanF32(a *byte, first int, n int) (done int)
+// func avx2TanF32(a *byte, first int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2TanF32(SB), NOSPLIT, $0-32
+TEXT ·avx2TanF32(SB), NOSPLIT, $0-24
 	MOVQ   a+0(FP), AX
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
@@ -10413,18 +10407,17 @@ TEXT ·avx2TanF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, AX
 	ADDQ   AX, BX
 	TESTQ  DX, DX
-	JZ     done4
+	JZ     done3
 
-loop2:
-	VMOVDQU      (SI), Y0
-	VANDPS       w7fffffff<>+0(SB), Y0, Y0
-	VCMPPS       $0x1e, w57800000<>+0(SB), Y0, Y0
-	VPTEST       Y0, Y0
-	JNE          stop1
+loop1:
 	VCVTPS2PD    (SI), Y0
-	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
-	VSUBPD       q4338000000000000<>+0(SB), Y2, Y3
+	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD       $0x1e, q42f0000000000000<>+0(SB), Y1, Y1
+	VANDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y1
+	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD       q4338000000000000<>+0(SB), Y1, Y3
 	VFNMADD231PD q3ff921fb54442d18<>+0(SB), Y3, Y0
 	VFNMADD231PD q3c91a62633145c07<>+0(SB), Y3, Y0
 	VMULPD       Y0, Y0, Y3
@@ -10441,16 +10434,20 @@ loop2:
 	VFMADD213PD  q3fa5555554f5a48f<>+0(SB), Y3, Y4
 	VFMADD213PD  qbfdfffffffffd648<>+0(SB), Y3, Y4
 	VFMADD213PD  q3ff0000000000000<>+0(SB), Y3, Y4
-	VPSLLQ       $0x3f, Y2, Y2
+	VPSLLQ       $0x3f, Y1, Y1
 	VXORPD       q8000000000000000<>+0(SB), Y4, Y3
-	VBLENDVPD    Y2, Y3, Y0, Y3
-	VBLENDVPD    Y2, Y0, Y4, Y0
+	VBLENDVPD    Y1, Y3, Y0, Y3
+	VBLENDVPD    Y1, Y0, Y4, Y0
 	VDIVPD       Y0, Y3, Y0
-	VCVTPD2PSY   Y0, X1
+	VCVTPD2PSY   Y0, X2
 	VCVTPS2PD    16(SI), Y0
-	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y2
-	VSUBPD       q4338000000000000<>+0(SB), Y2, Y3
+	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD       $0x1e, q42f0000000000000<>+0(SB), Y1, Y1
+	VANDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVDQU      q3fe45f306dc9c883<>+0(SB), Y1
+	VFMADD213PD  q4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD       q4338000000000000<>+0(SB), Y1, Y3
 	VFNMADD231PD q3ff921fb54442d18<>+0(SB), Y3, Y0
 	VFNMADD231PD q3c91a62633145c07<>+0(SB), Y3, Y0
 	VMULPD       Y0, Y0, Y3
@@ -10467,30 +10464,26 @@ loop2:
 	VFMADD213PD  q3fa5555554f5a48f<>+0(SB), Y3, Y4
 	VFMADD213PD  qbfdfffffffffd648<>+0(SB), Y3, Y4
 	VFMADD213PD  q3ff0000000000000<>+0(SB), Y3, Y4
-	VPSLLQ       $0x3f, Y2, Y2
+	VPSLLQ       $0x3f, Y1, Y1
 	VXORPD       q8000000000000000<>+0(SB), Y4, Y3
-	VBLENDVPD    Y2, Y3, Y0, Y3
-	VBLENDVPD    Y2, Y0, Y4, Y0
+	VBLENDVPD    Y1, Y3, Y0, Y3
+	VBLENDVPD    Y1, Y0, Y4, Y0
 	VDIVPD       Y0, Y3, Y0
 	VCVTPD2PSY   Y0, X0
-	VINSERTI128  $0x01, X0, Y1, Y0
+	VINSERTI128  $0x01, X0, Y2, Y0
 	VMOVDQU      Y0, (BX)
 	ADDQ         $0x00000020, BX
 	ADDQ         DI, SI
 	DECQ         DX
-	JNZ          loop2
+	JNZ          loop1
 
-done4:
-stop1:
-	MOVQ n+16(FP), AX
-	SUBQ DX, AX
-	MOVQ AX, done+24(FP)
+done3:
 	VZEROUPPER
 	RET
 
-// func avx2RemF32(a *byte, first int, n int) (done int)
+// func avx2RemF32(a *byte, first int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2RemF32(SB), NOSPLIT, $0-32
+TEXT ·avx2RemF32(SB), NOSPLIT, $0-24
 	MOVQ   a+0(FP), AX
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
@@ -10508,35 +10501,31 @@ TEXT ·avx2RemF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done4
+	JZ     done3
 
-loop2:
+loop1:
 	VCVTPS2PD    (DI), Y0
 	VCVTPS2PD    (R9), Y1
 	VDIVPD       Y1, Y0, Y2
 	VROUNDPD     $0x0b, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
-	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
-	VPTEST       Y4, Y4
-	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
-	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y5
-	VORPD        Y5, Y2, Y2
-	VMULPD       Y4, Y2, Y2
-	VPXOR        Y5, Y5, Y5
-	VCMPPD       $0x11, Y5, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y5
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y6
-	VORPD        Y6, Y5, Y5
-	VANDPD       Y5, Y2, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y5
+	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y5, Y5
+	VPANDN       Y4, Y5, Y4
+	VMULPD       q0000000000000000<>+0(SB), Y2, Y2
 	VADDPD       Y2, Y4, Y2
+	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
+	VXORPD       Y2, Y4, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VCMPPD       $0x11, Y4, Y2, Y4
+	VANDPD       Y1, Y4, Y4
+	VADDPD       Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
 	VORPD        Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y4
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
 	VCMPPD       $0x11, Y1, Y4, Y1
 	VBLENDVPD    Y1, Y0, Y2, Y0
 	VCVTPD2PSY   Y0, X3
@@ -10544,28 +10533,24 @@ loop2:
 	VCVTPS2PD    16(R9), Y1
 	VDIVPD       Y1, Y0, Y2
 	VROUNDPD     $0x0b, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
-	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
-	VPTEST       Y4, Y4
-	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
-	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y5
-	VORPD        Y5, Y2, Y2
-	VMULPD       Y4, Y2, Y2
-	VPXOR        Y5, Y5, Y5
-	VCMPPD       $0x11, Y5, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y5
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y6
-	VORPD        Y6, Y5, Y5
-	VANDPD       Y5, Y2, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y5
+	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y5, Y5
+	VPANDN       Y4, Y5, Y4
+	VMULPD       q0000000000000000<>+0(SB), Y2, Y2
 	VADDPD       Y2, Y4, Y2
+	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
+	VXORPD       Y2, Y4, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VCMPPD       $0x11, Y4, Y2, Y4
+	VANDPD       Y1, Y4, Y4
+	VADDPD       Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
 	VORPD        Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y4
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
 	VCMPPD       $0x11, Y1, Y4, Y1
 	VBLENDVPD    Y1, Y0, Y2, Y0
 	VCVTPD2PSY   Y0, X0
@@ -10575,19 +10560,21 @@ loop2:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop2
+	JNZ          loop1
 
-done4:
-stop1:
-	MOVQ n+16(FP), AX
-	SUBQ DX, AX
-	MOVQ AX, done+24(FP)
+done3:
 	VZEROUPPER
 	RET
 
-// func avx2ModF32(a *byte, first int, n int) (done int)
+DATA q0000000000000000<>+0(SB)/8, $0x0000000000000000
+DATA q0000000000000000<>+8(SB)/8, $0x0000000000000000
+DATA q0000000000000000<>+16(SB)/8, $0x0000000000000000
+DATA q0000000000000000<>+24(SB)/8, $0x0000000000000000
+GLOBL q0000000000000000<>(SB), RODATA|NOPTR, $32
+
+// func avx2ModF32(a *byte, first int, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ModF32(SB), NOSPLIT, $0-32
+TEXT ·avx2ModF32(SB), NOSPLIT, $0-24
 	MOVQ   a+0(FP), AX
 	MOVQ   first+8(FP), CX
 	MOVQ   n+16(FP), DX
@@ -10605,35 +10592,31 @@ TEXT ·avx2ModF32(SB), NOSPLIT, $0-32
 	IMUL3Q $0x20, CX, SI
 	ADDQ   SI, BX
 	TESTQ  DX, DX
-	JZ     done4
+	JZ     done3
 
-loop2:
+loop1:
 	VCVTPS2PD    (DI), Y0
 	VCVTPS2PD    (R9), Y1
 	VDIVPD       Y1, Y0, Y2
 	VROUNDPD     $0x0b, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
-	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
-	VPTEST       Y4, Y4
-	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
-	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y5
-	VORPD        Y5, Y2, Y2
-	VMULPD       Y4, Y2, Y2
-	VPXOR        Y5, Y5, Y5
-	VCMPPD       $0x11, Y5, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y5
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y6
-	VORPD        Y6, Y5, Y5
-	VANDPD       Y5, Y2, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y5
+	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y5, Y5
+	VPANDN       Y4, Y5, Y4
+	VMULPD       q0000000000000000<>+0(SB), Y2, Y2
 	VADDPD       Y2, Y4, Y2
+	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
+	VXORPD       Y2, Y4, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VCMPPD       $0x11, Y4, Y2, Y4
+	VANDPD       Y1, Y4, Y4
+	VADDPD       Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
 	VORPD        Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y4
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
 	VCMPPD       $0x11, Y1, Y4, Y1
 	VBLENDVPD    Y1, Y0, Y2, Y0
 	VCVTPD2PSY   Y0, X3
@@ -10641,28 +10624,24 @@ loop2:
 	VCVTPS2PD    16(R9), Y1
 	VDIVPD       Y1, Y0, Y2
 	VROUNDPD     $0x0b, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y4
-	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y4, Y4
-	VPTEST       Y4, Y4
-	JNE          stop1
 	VMOVDQU      Y0, Y4
 	VFNMADD231PD Y1, Y2, Y4
-	VMOVDQU      q3ff0000000000000<>+0(SB), Y2
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y5
-	VORPD        Y5, Y2, Y2
-	VMULPD       Y4, Y2, Y2
-	VPXOR        Y5, Y5, Y5
-	VCMPPD       $0x11, Y5, Y2, Y2
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y5
-	VANDPD       q8000000000000000<>+0(SB), Y0, Y6
-	VORPD        Y6, Y5, Y5
-	VANDPD       Y5, Y2, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y5
+	VCMPPD       $0x1e, q4330000000000000<>+0(SB), Y5, Y5
+	VPANDN       Y4, Y5, Y4
+	VMULPD       q0000000000000000<>+0(SB), Y2, Y2
 	VADDPD       Y2, Y4, Y2
+	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
+	VXORPD       Y2, Y4, Y2
+	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
+	VPXOR        Y4, Y4, Y4
+	VCMPPD       $0x11, Y4, Y2, Y4
+	VANDPD       Y1, Y4, Y4
+	VADDPD       Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD       q8000000000000000<>+0(SB), Y0, Y4
 	VORPD        Y4, Y2, Y2
 	VANDPD       q7fffffffffffffff<>+0(SB), Y0, Y4
-	VANDPD       q7fffffffffffffff<>+0(SB), Y1, Y1
 	VCMPPD       $0x11, Y1, Y4, Y1
 	VBLENDVPD    Y1, Y0, Y2, Y0
 	VCVTPD2PSY   Y0, X0
@@ -10680,13 +10659,9 @@ loop2:
 	ADDQ         R8, DI
 	ADDQ         AX, R9
 	DECQ         DX
-	JNZ          loop2
+	JNZ          loop1
 
-done4:
-stop1:
-	MOVQ n+16(FP), AX
-	SUBQ DX, AX
-	MOVQ AX, done+24(FP)
+done3:
 	VZEROUPPER
 	RET
 

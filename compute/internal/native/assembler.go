@@ -150,6 +150,7 @@ var (
 	vmaxpd        = opcode{1, 1, 0x5f, false}
 	vcmppd        = opcode{1, 1, 0xc2, false}
 	vfmadd213pd   = opcode{quad | 1, 2, 0xa8, false}
+	vfnmadd231pd  = opcode{quad | 1, 2, 0xbc, false}
 	vcvtps2pd     = opcode{0, 1, 0x5a, false}
 	vcvtpd2ps     = opcode{1, 1, 0x5a, false}
 	vcvtdq2pd     = opcode{2, 1, 0xe6, false}
@@ -179,12 +180,14 @@ var evexW = map[opcode]uint8{
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
 	vshuff64x2: quad,
 	vaddpd:     quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
-	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
+	vfnmadd231pd: quad,
+	vfmadd213pd:  quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
 }
 
 // The member of a group of shifts by a constant.
 const (
+	rotates     = 1
 	right       = 2
 	rightSigned = 4
 	left        = 6

@@ -269,6 +269,9 @@ func (c *compiler) part(insts []Inst) {
 // begin prepares for instructions: nothing is in vectors but what is fixed.
 func (c *compiler) begin(insts []Inst) {
 	insts = joinNeighbours(insts)
+	if avx512() {
+		insts = joinRotations(insts, c.fixed)
+	}
 	c.insts, c.written = insts, 0
 	c.uses = make([][4]int, len(insts))
 	next := map[Register]int{}
@@ -446,6 +449,10 @@ func (c *compiler) inst(in *Inst) {
 		return
 	}
 	switch in.Op {
+	case nothing:
+		return
+	case rotate:
+		c.rotate(in)
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		c.load(in)
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:

@@ -3,28 +3,75 @@ package native
 import (
 	"math"
 
+	"farside/compute/internal/kernel"
 	"farside/compute/internal/kernel/series"
 )
 
-// Exponentials and logarithms are computed as kernels do it (package kernel, functions.go): in 64 bits, four lanes at a
+// The functions are computed as kernels do it (package kernel, functions.go): in 64 bits, a half of the lanes at a
 // time, with the same operations in the same order.
+
+// Predicates of comparisons of floats: false of NaNs, but for that with a not.
+const (
+	floatEqual      = 0x00
+	floatLess       = 0x11
+	floatGreater    = 0x1e
+	floatNotAtLeast = 0x19
+)
 
 // float64s is a constant in all lanes of 64 bits.
 func (c *compiler) float64s(f float64) operand { return c.quads(math.Float64bits(f)) }
 
-// inDoubles computes a function of A in 64 bits, and leaves it in spare[0]: of each half of the lanes, in a vector that
-// f gets and changes. It may use spare[2] and spare[3].
-func (c *compiler) inDoubles(f func(x vector)) {
-	x, y := spare[0], spare[1]
-	a := c.vector(0, x)
-	c.upper(y, a)
-	c.one(vcvtps2pd, y, reg(y))
-	c.one(vcvtps2pd, x, reg(a))
-	for _, half := range []vector{x, y} {
-		f(half)
-		c.one(vcvtpd2ps, half, reg(half))
+// inHalves are the operands of a function, to be read in halves.
+type inHalves struct {
+	*compiler
+	upper    bool
+	operands [2]operand
+}
+
+// wide leaves the half of an operand under way in v, as floats of 64 bits.
+func (h *inHalves) wide(k int, v vector) {
+	c, o := h.compiler, h.operands[k]
+	switch in := &c.insts[c.at]; {
+	case !h.upper:
+	case !o.memory:
+		c.upper(v, o.vector)
+		o = reg(v)
+	case []Register{in.A, in.B}[k].Step > 0:
+		o.address.displacement += 2 * int32(c.lanes())
 	}
-	c.immediate(vinsertf128, x, x, reg(y), 1)
+	o.broadcast = false // all words of a uniform register are the same
+	c.one(vcvtps2pd, v, o)
+}
+
+// inDoubles computes a function of so many operands in 64 bits, and leaves it in spare[0]: f does it for a half of the
+// lanes, in spare.
+func (c *compiler) inDoubles(operands int, f func(h *inHalves) vector) {
+	h := &inHalves{compiler: c}
+	for k := range operands {
+		h.operands[k] = c.reads(k)
+	}
+	low, wide := at(file, c.scratch), c.wide
+	for _, h.upper = range []bool{false, true} {
+		r := f(h)
+		c.one(vcvtpd2ps, spare[1], reg(r))
+		if !h.upper {
+			c.wide = false
+			c.store(low, spare[1])
+			c.wide = wide
+		}
+	}
+	c.wide = false
+	c.one(vmovups, spare[0], memory(low))
+	c.wide = wide
+	c.immediate(vinsertf128, spare[0], spare[0], reg(spare[1]), 1)
+}
+
+// function makes an operation that f computes in 64 bits.
+func function(operands int, f func(h *inHalves) vector) func(c *compiler) {
+	return func(c *compiler) {
+		c.inDoubles(operands, f)
+		c.move(c.result(), reg(spare[0]))
+	}
 }
 
 // polynomial leaves Horner's scheme for x in sum.
@@ -53,13 +100,208 @@ func (c *compiler) exp2(x vector) {
 
 // exponential makes 2**(A * factor).
 func exponential(factor float64) func(c *compiler) {
-	return func(c *compiler) {
-		c.inDoubles(func(x vector) {
-			if factor != 1 {
-				c.two(vmulpd, x, x, c.float64s(factor))
-			}
-			c.exp2(x)
-		})
-		c.move(c.result(), reg(spare[0]))
+	return function(1, func(h *inHalves) vector {
+		x := spare[0]
+		h.wide(0, x)
+		if factor != 1 {
+			h.two(vmulpd, x, x, h.float64s(factor))
+		}
+		h.exp2(x)
+		return x
+	})
+}
+
+// log2 leaves the logarithm of the half under way in spare[1]. What makes it right where the operand is not a finite
+// number is added to the exponent.
+func (h *inHalves) log2() {
+	x, sum, t, exponent := spare[0], spare[1], spare[2], spare[3]
+	h.wide(0, x)
+	h.immediate(vcmppd, sum, x, h.quads(0), floatEqual)
+	h.two(vandps, sum, sum, h.float64s(math.Inf(-1)))
+	h.immediate(vcmppd, t, x, h.float64s(math.Inf(1)), floatEqual)
+	h.two(vandps, t, t, h.float64s(math.Inf(1)))
+	h.two(vorps, sum, sum, reg(t))
+	h.immediate(vcmppd, t, x, h.quads(0), floatNotAtLeast)
+	h.two(vandps, t, t, h.quads(math.MaxUint64&^(1<<29-1))) // a NaN of 32 bits
+	h.two(vorps, sum, sum, reg(t))
+	h.two(vpaddq, t, x, h.quads(0x3ff<<52-series.RootHalf))
+	h.shift(shift64, right, exponent, t, 52)
+	h.two(vorps, exponent, exponent, h.float64s(0x1p52))
+	h.two(vsubpd, exponent, exponent, h.float64s(0x1p52+1023))
+	h.two(vaddpd, exponent, exponent, reg(sum))
+	h.two(vandps, t, t, h.quads(1<<52-1))
+	h.two(vpaddq, t, t, h.quads(series.RootHalf))
+	h.two(vsubpd, x, t, h.float64s(1))
+	h.two(vaddpd, t, t, h.float64s(1))
+	h.two(vdivpd, x, x, reg(t))
+	h.two(vmulpd, t, x, reg(x))
+	h.polynomial(sum, t, series.Log2)
+	h.two(vfmadd213pd, sum, x, reg(exponent))
+}
+
+// logarithm makes log2(A) * factor.
+func logarithm(factor float64) func(c *compiler) {
+	return function(1, func(h *inHalves) vector {
+		h.log2()
+		if factor != 1 {
+			h.two(vmulpd, spare[1], spare[1], h.float64s(factor))
+		}
+		return spare[1]
+	})
+}
+
+// power makes 2**(B * log2(A)), and 1 where B is 0.
+func (c *compiler) power() {
+	c.inDoubles(2, func(h *inHalves) vector {
+		h.log2()
+		h.wide(1, spare[0])
+		h.two(vmulpd, spare[0], spare[1], reg(spare[0]))
+		h.exp2(spare[0])
+		return spare[0]
+	})
+	t := spare[1]
+	b := c.vector(1, t)
+	c.immediate(vcmpps, t, b, c.words(0), floatEqual)
+	c.blend(c.result(), spare[0], c.words(math.Float32bits(1)), t)
+}
+
+// angles leaves the cosine of an angle in spare[0], less a number of quarters of the circle, and the sine in spare[3];
+// the number in the lowest bits of spare[1].
+func (h *inHalves) angles() {
+	x, quarters, t, sin := spare[0], spare[1], spare[2], spare[3]
+	h.wide(0, x)
+	h.two(vandps, t, x, h.quads(1<<63-1))
+	h.immediate(vcmppd, t, t, h.float64s(series.Far), floatGreater)
+	h.two(vandps, t, x, reg(t))
+	h.two(vsubpd, x, x, reg(t))
+	h.move(quarters, h.float64s(series.TwoPi))
+	h.two(vfmadd213pd, quarters, x, h.float64s(series.Magic))
+	h.two(vsubpd, t, quarters, h.float64s(series.Magic))
+	h.two(vfnmadd231pd, x, t, h.float64s(series.HalfPi))
+	h.two(vfnmadd231pd, x, t, h.float64s(series.HalfPiLow))
+	h.two(vmulpd, t, x, reg(x))
+	h.polynomial(sin, t, series.Sin)
+	h.two(vfmadd213pd, sin, t, h.float64s(1))
+	h.two(vmulpd, sin, sin, reg(x))
+	h.polynomial(x, t, series.Cos)
+	h.two(vfmadd213pd, x, t, h.float64s(1))
+}
+
+// even leaves in spare[2] where a number of quarters is even.
+func (h *inHalves) even() {
+	h.two(vorps, spare[2], spare[1], h.quads(math.MaxUint64-1))
+	h.two(vpaddq, spare[2], spare[2], h.quads(1))
+}
+
+// sine makes the sine of A and of some quarters of the circle.
+func sine(more uint64) func(c *compiler) {
+	return function(1, func(h *inHalves) vector {
+		h.angles()
+		cos, quarters, even, sin := spare[0], spare[1], spare[2], spare[3]
+		if more > 0 {
+			h.two(vpaddq, quarters, quarters, h.quads(more))
+		}
+		h.even()
+		h.blend(cos, cos, reg(sin), even)
+		h.shift(shift64, left, quarters, quarters, 62)
+		h.two(vandps, quarters, quarters, h.quads(1<<63))
+		h.two(vxorps, cos, cos, reg(quarters))
+		return cos
+	})
+}
+
+// tangent is the quotient of both, or the opposite of the other one.
+func tangent(h *inHalves) vector {
+	h.angles()
+	cos, above, even, sin := spare[0], spare[1], spare[2], spare[3]
+	h.even()
+	h.two(vxorps, above, cos, h.quads(1<<63))
+	h.blend(above, above, reg(sin), even)
+	h.blend(cos, sin, reg(cos), even)
+	h.two(vdivpd, above, above, reg(cos))
+	return above
+}
+
+// remainder is that of A / B, with the sign of A.
+func remainder(h *inHalves) vector {
+	x, b, q, r := spare[0], spare[1], spare[2], spare[3]
+	h.wide(0, x)
+	h.wide(1, b)
+	h.two(vdivpd, q, x, reg(b))
+	h.immediate(vroundpd, q, 0, reg(q), 11)
+	h.move(r, reg(x))
+	h.two(vfnmadd231pd, r, q, reg(b))
+	h.two(vandps, x, q, h.quads(1<<63-1))
+	h.immediate(vcmppd, x, x, h.float64s(series.Whole), floatGreater)
+	h.two(vpandn, r, x, reg(r))
+	h.two(vmulpd, q, q, h.quads(0))
+	h.two(vaddpd, r, r, reg(q))
+	h.wide(0, x)
+	h.two(vandps, q, x, h.quads(1<<63))
+	h.two(vxorps, r, r, reg(q)) // that of |A|
+	h.two(vandps, b, b, h.quads(1<<63-1))
+	h.immediate(vcmppd, q, r, h.quads(0), floatLess)
+	h.two(vandps, q, b, reg(q))
+	h.two(vaddpd, r, r, reg(q))
+	h.two(vandps, r, r, h.quads(1<<63-1))
+	h.two(vandps, q, x, h.quads(1<<63))
+	h.two(vorps, r, r, reg(q))
+	h.two(vandps, q, x, h.quads(1<<63-1))
+	h.immediate(vcmppd, q, q, reg(b), floatLess)
+	h.blend(r, r, reg(x), q)
+	return r
+}
+
+// modulus is the remainder with the sign of B.
+func (c *compiler) modulus() {
+	c.inDoubles(2, remainder)
+	r, t, u, sum := spare[0], spare[1], spare[2], spare[3]
+	b := c.vector(1, t)
+	c.two(vxorps, u, r, reg(b))
+	c.two(vaddps, sum, r, reg(b))
+	c.blend(sum, r, reg(sum), u)
+	c.immediate(vcmpps, u, r, c.words(0), floatEqual)
+	c.two(vandps, t, b, c.words(1<<31))
+	c.blend(c.result(), sum, reg(t), u)
+}
+
+// sign is 1 with the sign of A, or 0.
+func (c *compiler) sign() {
+	t, u := spare[0], spare[1]
+	a := c.vector(0, t)
+	c.immediate(vcmpps, u, a, c.words(0), 0x0c) // neither equal nor unordered
+	c.two(vandps, t, a, c.words(1<<31))
+	c.two(vorps, t, t, c.words(math.Float32bits(1)))
+	c.two(vandps, c.result(), t, reg(u))
+}
+
+// floatToUnsigned saturates, and gives 0 of a NaN. The upper half of the range is converted less 2**31, which gives the
+// least integer, the same bits, beyond it.
+func (c *compiler) floatToUnsigned() {
+	a, t, u, half := spare[0], spare[1], spare[2], spare[3]
+	x := c.vector(0, a)
+	c.two(vpxor, t, t, reg(t))
+	c.two(vmaxps, a, x, reg(t)) // 0 also of a NaN
+	c.move(half, c.words(0x4f000000))
+	c.immediate(vcmpps, u, half, reg(a), 0x12)
+	c.two(vandps, t, u, reg(half))
+	c.two(vsubps, t, a, reg(t))
+	c.one(vcvttps2dq, t, reg(t))
+	c.shift(shift32, left, u, u, 31)
+	c.two(vpxor, t, t, reg(u))
+	c.move(half, c.words(0x4f800000))
+	c.immediate(vcmpps, u, half, reg(a), 0x12)
+	c.two(vpor, c.result(), t, reg(u))
+}
+
+func init() {
+	for op, write := range map[kernel.Op]func(c *compiler){
+		kernel.ExpF32: exponential(series.Log2E), kernel.Exp2F32: exponential(1),
+		kernel.LogF32: logarithm(series.Ln2), kernel.Log2F32: logarithm(1), kernel.PowF32: (*compiler).power,
+		kernel.SinF32: sine(0), kernel.CosF32: sine(1), kernel.TanF32: function(1, tangent),
+		kernel.RemF32: function(2, remainder), kernel.ModF32: (*compiler).modulus, kernel.SignF32: (*compiler).sign,
+		kernel.F32ToU32: (*compiler).floatToUnsigned,
+	} {
+		sequences[op] = write
 	}
 }

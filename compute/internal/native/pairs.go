@@ -127,14 +127,6 @@ func (c *compiler) bitsOf(k int, otherwise vector) maskRegister {
 func (c *compiler) truth(write func(k maskRegister)) {
 	in := &c.insts[c.at]
 	c.forgetPointers(in.Dst)
-	if i := slices.Index(c.fixed, in.Dst); i >= 0 {
-		write(1)
-		c.spread(c.places[i], 1, 0)
-		if in.Keep {
-			c.storeHome(in.Dst, c.places[i])
-		}
-		return
-	}
 	b := &c.truths[0]
 	for i := range c.truths {
 		o := &c.truths[i]
@@ -154,9 +146,16 @@ func (c *compiler) truth(write func(k maskRegister)) {
 	*b = heldBits{register: in.Dst, valid: next != never, stored: in.Keep, pinned: c.at + 1, next: next}
 	k := c.maskRegister(b)
 	write(k)
+	v := spare[0]
+	i := slices.Index(c.fixed, in.Dst)
+	if i >= 0 {
+		v = c.places[i]
+	}
+	if in.Keep || i >= 0 {
+		c.spread(v, k, 0)
+	}
 	if in.Keep {
-		c.spread(spare[0], k, 0)
-		c.storeHome(in.Dst, spare[0])
+		c.storeHome(in.Dst, v)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"farside/compute/internal/kernel"
-	"farside/compute/internal/kernel/series"
 )
 
 // sequences are the operations that take several instructions. They write Dst with the last one.
@@ -39,8 +38,6 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.MulAddF32:      product(vaddps, false),
 	kernel.MulSubF32:      product(vsubps, false),
 	kernel.SubMulF32:      product(vsubps, true),
-	kernel.ExpF32:         exponential(series.Log2E),
-	kernel.Exp2F32:        exponential(1),
 	kernel.InverseSqrtF32: (*compiler).inverseSqrt,
 	kernel.PopCount32:     (*compiler).countBits,
 	kernel.Reverse32:      (*compiler).reverse,

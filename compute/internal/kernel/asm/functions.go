@@ -201,15 +201,11 @@ func (g *generator) areas() {
 	})
 }
 
-// unlessNone jumps to where the kernel stops if a lane of a mask is set.
-func (k *chunk) unlessNone(mask vector) {
-	k.VPTEST(mask, mask)
-	k.JNE(operand.LabelRef(k.stop))
-}
-
 func (g *generator) trigonometry() {
 	quadrant := func(k *chunk, half int) (rest, quadrants vector) {
 		x := k.wide(0, half)
+		far := k.compare(greater, k.magnitude(x), k.number(series.Far))
+		x = k.sub(x, k.y(k.VANDPD, x, far))
 		quadrants = k.fma(k.numbers(series.TwoPi), x, k.number(series.Magic))
 		n := k.sub(quadrants, k.number(series.Magic))
 		rest = x
@@ -224,9 +220,7 @@ func (g *generator) trigonometry() {
 	}
 	odd := func(k *chunk, quadrants vector) vector { return k.y(k.VPSLLQ, operand.U8(63), quadrants) }
 	write := func(op string, f func(k *chunk, half int) vector) {
-		g.partial(op, one, func(k *chunk) {
-			magnitude := k.y(k.VANDPS, k.words(1<<31-1), k.load(0, 0))
-			k.unlessNone(k.y(k.VCMPPS, greater, k.words(math.Float32bits(series.Far)), magnitude)) // greater
+		g.kernel(op, shape{32, one, 1}, func(k *chunk) {
 			k.store(k.narrowed(func(half int) vector { return f(k, half) }), 0)
 		})
 	}
@@ -252,25 +246,14 @@ func (g *generator) trigonometry() {
 	})
 }
 
-// remainders are exact: in 64 bits the quotient is off by one at most, and the remainder then by the divisor. Quotients
-// that are too large for that stay with Go.
+// remainders are exact: in 64 bits the quotient is off by one at most, and the remainder then by the divisor. It is 0
+// where the quotient is too large for that, and a NaN where it is infinite.
 func (g *generator) remainders() {
 	for _, op := range []string{"RemF32", "ModF32"} {
-		g.partial(op, two, func(k *chunk) {
+		g.kernel(op, shape{32, two, 1}, func(k *chunk) {
 			var halves [2]vector
 			for half := range halves {
-				a, b := k.wide(0, half), k.wide(1, half)
-				q := k.y(k.VROUNDPD, truncate, k.div(a, b))
-				k.unlessNone(k.compare(greater, k.magnitude(q), k.number(0x1p52)))
-				r := k.y(k.VMOVDQU, a)
-				k.VFNMADD231PD(b, q, r)
-				// With the other sign it is one divisor beyond 0.
-				beyond := k.compare(less, k.mul(k.withSign(k.numbers(1), a), r), k.zero())
-				divisor := k.withSign(k.magnitude(b), a)
-				r = k.add(r, k.y(k.VANDPD, divisor, beyond))
-				r = k.withSign(k.magnitude(r), a)
-				itself := k.compare(less, k.magnitude(a), k.magnitude(b)) // also where b is infinite
-				halves[half] = k.x(k.VCVTPD2PSY, k.blend64(itself, a, r))
+				halves[half] = k.x(k.VCVTPD2PSY, k.remainder(k.wide(0, half), k.wide(1, half)))
 			}
 			r := k.join(halves[0], halves[1])
 			if op == "ModF32" {
@@ -281,4 +264,17 @@ func (g *generator) remainders() {
 			k.store(r, 0)
 		})
 	}
+}
+
+func (k *chunk) remainder(a, b vector) vector {
+	q := k.y(k.VROUNDPD, truncate, k.div(a, b))
+	r := k.y(k.VMOVDQU, a)
+	k.VFNMADD231PD(b, q, r)
+	r = k.y(k.VPANDN, r, k.compare(greater, k.magnitude(q), k.number(series.Whole)))
+	r = k.add(r, k.mul(q, k.number(0)))
+	r = k.y(k.VXORPD, r, k.y(k.VANDPD, k.quads(1<<63), a)) // that of |a|
+	b = k.magnitude(b)
+	r = k.magnitude(k.add(r, k.y(k.VANDPD, b, k.compare(less, r, k.zero())))) // it was one divisor beyond 0
+	r = k.withSign(r, a)
+	return k.blend64(k.compare(less, k.magnitude(a), b), a, r) // also where b is infinite
 }

@@ -37,8 +37,7 @@ type chunk struct {
 	index    int // of the chunk among those of an iteration
 	dst      reg.GPVirtual
 	operands []stream
-	width    int    // bytes of a chunk of dst
-	stop     string // where a partial kernel stops
+	width    int // bytes of a chunk of dst
 }
 
 // stream is an operand: pointer and step.
@@ -79,20 +78,8 @@ func (g *generator) begin(op string) {
 	g.SignatureExpr("func(a *byte, first, n int)")
 }
 
-// partial writes a kernel that may stop at a chunk, at the label stop, and returns how many it has done before. That
-// chunk is then done in Go.
-func (g *generator) partial(op string, operands []int, body func(k *chunk)) {
-	g.beginPartial(op)
-	stop := g.label("stop")
-	left := g.loop(g.Load(g.Param("a"), g.GP64()), shape{32, operands, 1}, func(k *chunk) {
-		k.stop = stop
-		body(k)
-	})
-	g.Label(stop)
-	g.endPartial(left)
-}
-
-// beginPartial begins a kernel that may stop at a chunk.
+// beginPartial begins a kernel that may stop at a chunk, and returns how many it has done before. That chunk is then
+// done in Go.
 func (g *generator) beginPartial(op string) {
 	g.begin(op)
 	g.SignatureExpr("func(a *byte, first, n int) (done int)")

@@ -39,8 +39,10 @@ const (
 	Steep = 200
 	// RootHalf is the bits of the root of 1/2.
 	RootHalf = 0x3fe6a09e00000000
-	// Far is where angles are too large for the reduction by multiplication.
+	// Far is where angles are too large for the reduction by multiplication. Their sines are those of 0, as on some GPUs.
 	Far = 0x1p48
+	// Whole is the largest quotient of a remainder that isn't 0 for certain.
+	Whole = 0x1p52
 	// Small is up to where Asinh holds, Ratio that of Log2.
 	Small = 0x1p-6
 	Ratio = 0x1.5p-3

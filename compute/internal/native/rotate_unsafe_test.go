@@ -1,0 +1,67 @@
+package native
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"farside/compute/internal/kernel"
+)
+
+// TestRotations puts shifts together, where they are a rotation and where they almost are one.
+func TestRotations(t *testing.T) {
+	need(t)
+	joined := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		left, right := 1+r.IntN(31), 0
+		right = 32 - left
+		if r.IntN(4) == 0 {
+			right = r.IntN(32)
+		}
+		register := func() Register { return varying(3 + r.IntN(5)) }
+		x := register()
+		run := []Inst{
+			{Op: kernel.ShlI32, A: x, B: uniform(3), Count: uint8(left) + 1, Dst: register()},
+			{Op: kernel.ShrU32, A: x, B: uniform(4), Count: uint8(right) + 1, Dst: register()},
+			{Op: kernel.OrI32, A: register(), B: register(), Dst: register(), Keep: true},
+			{Op: kernel.XorI32, A: register(), B: varying(9), Dst: varying(9), Keep: true},
+		}
+		if r.IntN(4) > 0 {
+			run[2].A, run[2].B = run[0].Dst, run[1].Dst
+		}
+		if r.IntN(2) == 0 {
+			run[0], run[1] = run[1], run[0]
+		}
+		for i := range run[:2] {
+			// What other code may read is kept.
+			run[i].Keep = r.IntN(6) == 0
+		}
+		if avx512() && slices.ContainsFunc(joinRotations(run, nil), func(in Inst) bool { return in.Op == rotate }) {
+			joined++
+		}
+		code, err := Compile([][]Inst{slices.Clone(run)}, Options{Scratch: fileSize})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := newMachine(), newMachine()
+		for i := 0; i < fileSize; i += 4 {
+			*(*uint32)(unsafe.Pointer(&got.file[i])) = word(r)
+		}
+		for i, n := range []int{3: left, 4: right} {
+			for k := range uint32(8) {
+				*(*uint32)(unsafe.Pointer(&got.file[uniform(i).Offset+4*k])) = uint32(n)
+			}
+		}
+		want.copy(got)
+		code.Run(0, Plain, unsafe.Pointer(&got.file[0]), &got.slots[0], nil, 0, chunks)
+		want.interpret(run, 0, chunks, false)
+		if compare(t, run, got, want); t.Failed() {
+			t.Fatal(seed)
+		}
+	}
+	if avx512() && joined < 50 {
+		t.Error("rotations:", joined)
+	}
+}

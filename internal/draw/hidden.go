@@ -1,0 +1,60 @@
+package draw
+
+// What lies under an opaque polygon that covers a whole tile need not be filled: nobody can see it.
+
+// hides says whether polygons of this draw hide what comes before them: each sample that they cover gets a colour that
+// depends on nothing that is there, nobody counts, and the shader does nothing else.
+func (r *run) hides() bool {
+	f := &r.shading
+	if r.draw.Statistics != nil || !f.active || f.ends || f.modes.Effects || r.tests.some ||
+		r.raster.sampleBits != 1<<r.raster.samples-1 {
+		return false
+	}
+	for i := range r.colors {
+		if c := &r.colors[i]; c.write && (!c.whole || c.reads || c.logic) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstSeen is the first polygon of a tile's list that has to be filled for those of its layer, and the layer; 0 if all
+// have to.
+func (b *bins) firstSeen(r *run, list []int32, tile *box) (first int, layer uint32) {
+	at := tile.cut(&b.all)
+	for i := len(list) - 1; i > 0; i-- {
+		it := &b.items[list[i]]
+		if !it.covers(&at, &r.raster.viewports[it.prim.viewport]) {
+			continue
+		}
+		return i, it.prim.layer
+	}
+	return 0, 0
+}
+
+// covers says that all samples of a box of pixels are in a polygon.
+func (it *binned) covers(at *box, v *viewport) bool {
+	if it.box.cut(at) != *at {
+		return false
+	}
+	// Samples lie at 0 to 255 of a pixel's 256ths.
+	left, right := int64(at.left)*subpixels, int64(at.right)*subpixels-1
+	top, bottom := int64(at.top)*subpixels, int64(at.bottom)*subpixels-1
+	if it.inViewport && (left < v.left || right >= v.right || top < v.top || bottom >= v.bottom) {
+		return false
+	}
+	for i := range it.shape.n {
+		e := it.shape.edgeOf(i, (i+1)%it.shape.n)
+		x, y := left, top
+		if e.a < 0 {
+			x = right
+		}
+		if e.b < 0 {
+			y = bottom
+		}
+		if e.a*x+e.b*y+e.c < 0 {
+			return false
+		}
+	}
+	return true
+}
