@@ -54,7 +54,7 @@ func inheritedCase(c *Case, kind vk.QueryType, statistics vk.QueryPipelineStatis
 		c.dev.CallOn("vkCmdSetScissor", uintptr(inner), 0, 1, ptr(r))
 		c.dev.CallOn("vkCmdDraw", uintptr(inner), 3, 1, 0, 0)
 	}
-	s.end(inner)
+	c.must("vkEndCommandBuffer", vk.Result(c.dev.CallOn("vkEndCommandBuffer", uintptr(inner))))
 
 	s.begin(s.cb, 0)
 	s.cmd("vkCmdResetQueryPool", uintptr(*pool), 0, 1)
@@ -65,7 +65,7 @@ func inheritedCase(c *Case, kind vk.QueryType, statistics vk.QueryPipelineStatis
 	c.dev.Render(s.cb, vulkan.Rendering{Flags: vk.RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT,
 		Area: vk.Rect2D{Extent: vk.Extent2D{Width: 16, Height: 16}}, Layers: 1,
 		Colors: []vk.RenderingAttachmentInfo{a}}, func() {
-		s.cmd("vkCmdExecuteCommands", 1, ptr(vulkan.Put(&s.a, inner)))
+		c.dev.CallOn("vkCmdExecuteCommands", uintptr(s.cb), 1, ptr(vulkan.Put(&s.a, inner)))
 	})
 	s.cmd("vkCmdEndQuery", uintptr(*pool), 0)
 	s.everything(s.cb)

@@ -27,7 +27,7 @@ func (s *scene) byRegion() {
 	b := vulkan.Struct[vk.MemoryBarrier](&s.a)
 	b.SrcAccessMask = vk.AccessFlags(vk.ACCESS_COLOR_ATTACHMENT_WRITE_BIT | vk.ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT)
 	b.DstAccessMask = vk.AccessFlags(vk.ACCESS_INPUT_ATTACHMENT_READ_BIT)
-	s.cmd("vkCmdPipelineBarrier", uintptr(vk.PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT|
+	s.set("vkCmdPipelineBarrier", uintptr(vk.PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT|
 		vk.PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT|vk.PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT),
 		uintptr(vk.PIPELINE_STAGE_FRAGMENT_SHADER_BIT), uintptr(vk.DEPENDENCY_BY_REGION_BIT), 1, ptr(b), 0, 0, 0, 0)
 }
@@ -72,8 +72,8 @@ func (s *scene) mapped(samples uint32, l *vk.RenderingAttachmentLocationInfo, i 
 
 // maps records what both say.
 func (s *scene) maps(l *vk.RenderingAttachmentLocationInfo, i *vk.RenderingInputAttachmentIndexInfo) {
-	s.cmd("vkCmdSetRenderingAttachmentLocationsKHR", ptr(l))
-	s.cmd("vkCmdSetRenderingInputAttachmentIndicesKHR", ptr(i))
+	s.set("vkCmdSetRenderingAttachmentLocationsKHR", ptr(l))
+	s.set("vkCmdSetRenderingInputAttachmentIndicesKHR", ptr(i))
 }
 
 // rendered records draws in a rendering of the scene's attachments, which it clears.
