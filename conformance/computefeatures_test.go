@@ -61,6 +61,8 @@ var featureStructs = []struct {
 	{vk.EXT_SHADER_OBJECT_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderObjectFeaturesEXT]},
 	{vk.KHR_SAMPLER_YCBCR_CONVERSION_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceSamplerYcbcrConversionFeatures]},
 	{vk.KHR_DYNAMIC_RENDERING_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceDynamicRenderingFeatures]},
+	{vk.KHR_DYNAMIC_RENDERING_LOCAL_READ_EXTENSION_NAME,
+		featureStruct[vk.PhysicalDeviceDynamicRenderingLocalReadFeatures]},
 	{vk.KHR_MULTIVIEW_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMultiviewFeatures]},
 	{vk.KHR_IMAGELESS_FRAMEBUFFER_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceImagelessFramebufferFeatures]},
 	{vk.KHR_SHADER_DRAW_PARAMETERS_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceShaderDrawParametersFeatures]},

@@ -24,5 +24,6 @@ func table() []definition {
 		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases(),
 		// Graphics
 		passCases(), drawCases(), fragmentCases(), stageCases(), sharedImageCases(), inputCases(), wsiCases(), formatCases(),
-		lineCases(), drawStateCases(), dynamicStateCases(), libraryCases(), drawQueryCases(), interfaceCases())
+		lineCases(), drawStateCases(), dynamicStateCases(), libraryCases(), drawQueryCases(), interfaceCases(),
+		localReadCases())
 }

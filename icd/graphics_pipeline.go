@@ -116,7 +116,8 @@ func (m *graphicsMaker) make(earlier []vk.Pipeline) (*pipeline, error) {
 		part vk.GraphicsPipelineLibraryFlagsEXT
 		read func() error
 	}{{inputPart, m.readInput}, {vertexPart, m.readRasterization}, {outputPart, m.readOutput},
-		{fragmentPart, m.readFragment}, {vertexPart | fragmentPart, m.readStages}} {
+		{fragmentPart, m.readFragment}, {fragmentPart, m.readInputs},
+		{vertexPart | fragmentPart, m.readStages}} {
 		if m.own&read.part != 0 {
 			if err := read.read(); err != nil {
 				return nil, err
@@ -287,6 +288,7 @@ func (g *graphicsParts) take(l *graphicsParts) {
 	}
 	if l.parts&outputPart != 0 {
 		takeOutput(to, from)
+		g.state.Locations = l.state.Locations
 	} else if l.parts&fragmentPart != 0 && to.Samples == 0 {
 		to.Samples = from.Samples // of sample shading; the output's counts
 	}

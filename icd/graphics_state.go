@@ -517,6 +517,9 @@ func (m *graphicsMaker) readOutput() error {
 			return err
 		}
 	}
+	if err := m.readLocations(); err != nil {
+		return err
+	}
 	c := m.info.PColorBlendState
 	if c == nil {
 		return nil

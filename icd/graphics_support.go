@@ -14,6 +14,7 @@ var graphicsExtensions = []extension{
 	{name: vk.KHR_CREATE_RENDERPASS_2_EXTENSION_NAME},
 	{name: vk.KHR_DEPTH_STENCIL_RESOLVE_EXTENSION_NAME},
 	{name: vk.KHR_DYNAMIC_RENDERING_EXTENSION_NAME},
+	{name: vk.KHR_DYNAMIC_RENDERING_LOCAL_READ_EXTENSION_NAME},
 	{name: vk.KHR_IMAGELESS_FRAMEBUFFER_EXTENSION_NAME},
 	{name: vk.KHR_LOAD_STORE_OP_NONE_EXTENSION_NAME},
 	{name: vk.KHR_MULTIVIEW_EXTENSION_NAME},
@@ -57,9 +58,10 @@ var graphicsExtensions = []extension{
 
 // graphicsFeatures are the features that only devices with graphics have.
 var graphicsFeatures = map[string]bool{
-	"dynamicRendering":     true,
-	"imagelessFramebuffer": true,
-	"multiview":            true,
+	"dynamicRendering":          true,
+	"dynamicRenderingLocalRead": true,
+	"imagelessFramebuffer":      true,
+	"multiview":                 true,
 
 	// Draws.
 	"alphaToOne":                true,

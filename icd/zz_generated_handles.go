@@ -509,10 +509,6 @@ func recordingRule(command string) vk.VUID {
 // bufferRule is the rule of each refused command that the buffer is one.
 func bufferRule(command string) vk.VUID {
 	switch command {
-	case "vkCmdSetRenderingAttachmentLocations":
-		return vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_parameter
-	case "vkCmdSetRenderingInputAttachmentIndices":
-		return vk.VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter
 	}
 	return vk.NoVUID
 }
@@ -4991,6 +4987,24 @@ func vkCmdPushDescriptorSetWithTemplate2(commandBuffer vk.CommandBuffer, pPushDe
 		return
 	}
 	cmdPushDescriptorSetWithTemplate2(commandBufferObject, pPushDescriptorSetWithTemplateInfo)
+}
+
+func vkCmdSetRenderingAttachmentLocations(commandBuffer vk.CommandBuffer, pLocationInfo *vk.RenderingAttachmentLocationInfo) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetRenderingAttachmentLocations", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_parameter)
+		return
+	}
+	cmdSetRenderingAttachmentLocations(commandBufferObject, pLocationInfo)
+}
+
+func vkCmdSetRenderingInputAttachmentIndices(commandBuffer vk.CommandBuffer, pInputAttachmentIndexInfo *vk.RenderingInputAttachmentIndexInfo) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetRenderingInputAttachmentIndices", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter)
+		return
+	}
+	cmdSetRenderingInputAttachmentIndices(commandBufferObject, pInputAttachmentIndexInfo)
 }
 
 func vkCmdSetDepthClampRangeEXT(commandBuffer vk.CommandBuffer, depthClampMode vk.DepthClampModeEXT, pDepthClampRange *vk.DepthClampRangeEXT) {

@@ -2121,6 +2121,18 @@ var handleTests = []handleTest{
 		commands.CmdPushDescriptorSetWithTemplate2(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkCmdSetRenderingAttachmentLocations", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetRenderingAttachmentLocations_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetRenderingAttachmentLocations(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetRenderingInputAttachmentIndices", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetRenderingInputAttachmentIndices(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkCmdSetDepthClampRangeEXT", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetDepthClampRangeEXT_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {

@@ -312,6 +312,8 @@ type Commands struct {
 	CmdPushConstants2                                func(commandBuffer vk.CommandBuffer, pushConstantsInfo *vk.PushConstantsInfo)
 	CmdPushDescriptorSet2                            func(commandBuffer vk.CommandBuffer, pushDescriptorSetInfo *vk.PushDescriptorSetInfo)
 	CmdPushDescriptorSetWithTemplate2                func(commandBuffer vk.CommandBuffer, pushDescriptorSetWithTemplateInfo *vk.PushDescriptorSetWithTemplateInfo)
+	CmdSetRenderingAttachmentLocations               func(commandBuffer vk.CommandBuffer, locationInfo *vk.RenderingAttachmentLocationInfo)
+	CmdSetRenderingInputAttachmentIndices            func(commandBuffer vk.CommandBuffer, inputAttachmentIndexInfo *vk.RenderingInputAttachmentIndexInfo)
 	CmdSetDepthClampRangeEXT                         func(commandBuffer vk.CommandBuffer, depthClampMode vk.DepthClampModeEXT, depthClampRange *vk.DepthClampRangeEXT)
 }
 
@@ -1460,8 +1462,8 @@ var dispatchers = [306]func(*Frame){
 	300: callCmdPushConstants2,
 	301: callCmdPushDescriptorSet2,
 	302: callCmdPushDescriptorSetWithTemplate2,
-	303: refuse, // vkCmdSetRenderingAttachmentLocations
-	304: refuse, // vkCmdSetRenderingInputAttachmentIndices
+	303: callCmdSetRenderingAttachmentLocations,
+	304: callCmdSetRenderingInputAttachmentIndices,
 	305: callCmdSetDepthClampRangeEXT,
 }
 
@@ -2671,6 +2673,14 @@ func callCmdPushDescriptorSet2(f *Frame) {
 
 func callCmdPushDescriptorSetWithTemplate2(f *Frame) {
 	installed.CmdPushDescriptorSetWithTemplate2(vk.CommandBuffer(f.word(0)), (*vk.PushDescriptorSetWithTemplateInfo)(f.pointer(1)))
+}
+
+func callCmdSetRenderingAttachmentLocations(f *Frame) {
+	installed.CmdSetRenderingAttachmentLocations(vk.CommandBuffer(f.word(0)), (*vk.RenderingAttachmentLocationInfo)(f.pointer(1)))
+}
+
+func callCmdSetRenderingInputAttachmentIndices(f *Frame) {
+	installed.CmdSetRenderingInputAttachmentIndices(vk.CommandBuffer(f.word(0)), (*vk.RenderingInputAttachmentIndexInfo)(f.pointer(1)))
 }
 
 func callCmdSetDepthClampRangeEXT(f *Frame) {

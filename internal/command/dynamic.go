@@ -14,6 +14,8 @@ const (
 	OpBindVertexBuffers2
 	// OpDrawMulti is vkCmdDrawMultiEXT and vkCmdDrawMultiIndexedEXT, whose arrays have a stride.
 	OpDrawMulti
+	// OpSetLocations is vkCmdSetRenderingAttachmentLocations.
+	OpSetLocations
 )
 
 // SetState sets a dynamic state. What its values are says who executes it: mostly the arguments of the command in
@@ -36,6 +38,26 @@ func (r *Record) SetState(c *SetState) (ok bool) {
 	c.State = vk.DynamicState(r.words[0])
 	rest := r.words[2:]
 	if c.Values, rest, ok = array[uint32](rest, r.words[1]); !ok {
+		return false
+	}
+	return len(rest) == 0
+}
+
+// SetLocations is a recorded vkCmdSetRenderingAttachmentLocations: the location of each colour attachment.
+type SetLocations struct{ Locations []uint32 }
+
+// SetLocations records vkCmdSetRenderingAttachmentLocations. It fails with ErrMemory.
+func (s *Stream) SetLocations(list []uint32) error {
+	return s.add(OpSetLocations, []uint64{uint64(len(list))}, bytesOf(list))
+}
+
+// SetLocations reads a record of locations into c. It returns false when the record's length does not fit.
+func (r *Record) SetLocations(c *SetLocations) (ok bool) {
+	if r.Op != OpSetLocations || len(r.words) < 1 {
+		return false
+	}
+	rest := r.words[1:]
+	if c.Locations, rest, ok = array[uint32](rest, r.words[0]); !ok {
 		return false
 	}
 	return len(rest) == 0

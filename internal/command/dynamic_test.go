@@ -18,10 +18,12 @@ func TestGraphicsRecords(t *testing.T) {
 	state := SetState{vk.DYNAMIC_STATE_LINE_WIDTH, []uint32{Bits(1.5), 2, 3}}
 	buffers := BindVertexBuffers2{3, true, []VertexBuffer{{1, 2, 3, 4}, {5, 6, 7, 8}}}
 	draws := DrawMulti{true, 7, 8, []Multi{{1, 2, -3}, {4, 5, 6}, {7, 8, 9}}}
+	locations := SetLocations{[]uint32{3, 1, 2}}
 	for _, err := range []error{
 		s.SetState(state.State, state.Values...),
 		s.BindVertexBuffers2(buffers.First, buffers.Strides, buffers.Buffers),
 		s.DrawMulti(draws.Indexed, draws.InstanceCount, draws.FirstInstance, draws.Draws),
+		s.SetLocations(locations.Locations),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -40,12 +42,16 @@ func TestGraphicsRecords(t *testing.T) {
 				var c BindVertexBuffers2
 				ok := r.BindVertexBuffers2(&c)
 				return c, ok
+			case OpSetLocations:
+				var c SetLocations
+				ok := r.SetLocations(&c)
+				return c, ok
 			}
 			var c DrawMulti
 			ok := r.DrawMulti(&c)
 			return c, ok
 		}
-		want := []any{state, buffers, draws}[n]
+		want := []any{state, buffers, draws, locations}[n]
 		if got, ok := read(r); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: %+v, %v, want %+v", r.Op, got, ok, want)
 		}
@@ -59,7 +65,7 @@ func TestGraphicsRecords(t *testing.T) {
 		}
 		n++
 	}
-	if n != 3 || s.Err() != nil {
+	if n != 4 || s.Err() != nil {
 		t.Errorf("%d records, %v", n, s.Err())
 	}
 	if Float(state.Values[0]) != 1.5 {

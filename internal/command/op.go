@@ -6,7 +6,7 @@ import "strconv"
 type Op uint32
 
 // The commands that streams hold. OpDebugLabel, OpPushDescriptorSet, OpBarrier, OpDeviceMask, OpSetState,
-// OpBindVertexBuffers2, OpDrawMulti, OpBeginRenderPass and OpBeginRendering are the other records.
+// OpBindVertexBuffers2, OpDrawMulti, OpSetLocations, OpBeginRenderPass and OpBeginRendering are the other records.
 // icdgen reads this list, and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
@@ -71,6 +71,8 @@ func (o Op) String() string {
 		return "vkCmdBindVertexBuffers2"
 	case o == OpDrawMulti:
 		return "vkCmdDrawMultiEXT"
+	case o == OpSetLocations:
+		return "vkCmdSetRenderingAttachmentLocations"
 	case o == OpBeginRenderPass:
 		return "vkCmdBeginRenderPass"
 	case o == OpBeginRendering:

@@ -11,7 +11,7 @@ import (
 type drawRules struct {
 	pass, pipeline, sets, buffers, index, samples vk.VUID
 
-	viewport, scissor, viewportCount, scissorCount, counts, vertexInput vk.VUID
+	viewport, scissor, viewportCount, scissorCount, counts, vertexInput, locations vk.VUID
 }
 
 // The rules of each draw command. Some are the same for the two commands that are one kind of record.
@@ -28,6 +28,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDraw_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDraw_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDraw_None_04914,
+		locations:     vk.VUID_vkCmdDraw_None_09548,
 	}
 	indexedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexed_renderpass,
@@ -42,6 +43,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawIndexed_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawIndexed_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawIndexed_None_04914,
+		locations:     vk.VUID_vkCmdDrawIndexed_None_09548,
 	}
 	indirectRulesOfDraws = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndirect_renderpass,
@@ -55,6 +57,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawIndirect_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawIndirect_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawIndirect_None_04914,
+		locations:     vk.VUID_vkCmdDrawIndirect_None_09548,
 	}
 	indexedIndirectRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexedIndirect_renderpass,
@@ -69,6 +72,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawIndexedIndirect_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawIndexedIndirect_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawIndexedIndirect_None_04914,
+		locations:     vk.VUID_vkCmdDrawIndexedIndirect_None_09548,
 	}
 	countedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndirectCount_renderpass,
@@ -82,6 +86,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawIndirectCount_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawIndirectCount_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawIndirectCount_None_04914,
+		locations:     vk.VUID_vkCmdDrawIndirectCount_None_09548,
 	}
 	indexedCountedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexedIndirectCount_renderpass,
@@ -96,6 +101,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawIndexedIndirectCount_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawIndexedIndirectCount_None_04914,
+		locations:     vk.VUID_vkCmdDrawIndexedIndirectCount_None_09548,
 	}
 	multiRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawMultiEXT_renderpass,
@@ -109,6 +115,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawMultiEXT_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawMultiEXT_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawMultiEXT_None_04914,
+		locations:     vk.VUID_vkCmdDrawMultiEXT_None_09548,
 	}
 	indexedMultiRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawMultiIndexedEXT_renderpass,
@@ -123,6 +130,7 @@ var (
 		scissorCount:  vk.VUID_vkCmdDrawMultiIndexedEXT_scissorCount_03418,
 		counts:        vk.VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419,
 		vertexInput:   vk.VUID_vkCmdDrawMultiIndexedEXT_None_04914,
+		locations:     vk.VUID_vkCmdDrawMultiIndexedEXT_None_09548,
 	}
 )
 
@@ -303,7 +311,7 @@ func (r *replay) drawCounted(h vk.Buffer, offset uint64, counter vk.Buffer, at u
 // forGraphics says whether a record is one of those that queues with graphics alone execute.
 func forGraphics(op command.Op) bool {
 	switch op {
-	case command.OpSetState, command.OpBindVertexBuffers2, command.OpDrawMulti:
+	case command.OpSetState, command.OpSetLocations, command.OpBindVertexBuffers2, command.OpDrawMulti:
 		return true
 	}
 	return op >= command.OpBindIndexBuffer && op <= command.OpEndQuery
@@ -315,6 +323,10 @@ func (r *replay) graphicsCommand(record *command.Record) error {
 	case command.OpSetState:
 		if c := new(command.SetState); record.SetState(c) {
 			return r.setState(c)
+		}
+	case command.OpSetLocations:
+		if c := new(command.SetLocations); record.SetLocations(c) {
+			return r.setLocations(c.Locations)
 		}
 	case command.OpBindVertexBuffers2:
 		if c := new(command.BindVertexBuffers2); record.BindVertexBuffers2(c) {

@@ -21,8 +21,11 @@ type Graphics struct {
 	Dynamic DynamicStates
 	// Viewports and Scissors are how many there are where their values are dynamic and their counts are not.
 	Viewports, Scissors uint32
-	Atomics             bool // a shader has atomic instructions
-	ClipsUnclamped      bool // depths are clipped where they are not clamped, and State.DepthClip doesn't count
+	// Locations are the shader's outputs that colour attachments get (VkRenderingAttachmentLocationInfo); none: those of
+	// the same numbers.
+	Locations      []uint32
+	Atomics        bool // a shader has atomic instructions
+	ClipsUnclamped bool // depths are clipped where they are not clamped, and State.DepthClip doesn't count
 }
 
 // graphics is what a command buffer has bound for draws, and the draw under way. It is kept from draw to draw, so that
@@ -286,7 +289,21 @@ func (g *graphics) build(p *Graphics, pass *draw.Pass, rules *drawRules) error {
 	if pass.Samples != 0 && s.Samples != pass.Samples {
 		return invalid(rules.samples, "the pipeline has %d samples, the attachments %d", s.Samples, pass.Samples)
 	}
+	for i := range pass.Colors {
+		if own, want := location(p.Locations, i), location(pass.ColorLocations, i); own != want {
+			return invalid(rules.locations, "attachment %d has location %d in the pipeline, and %d in the rendering", i,
+				int32(own), int32(want))
+		}
+	}
 	return nil
+}
+
+// location is that of a colour attachment.
+func location(list []uint32, i int) uint32 {
+	if i < len(list) {
+		return list[i]
+	}
+	return uint32(i)
 }
 
 func (g *graphics) buildViewports(p *Graphics, rules *drawRules) error {

@@ -235,6 +235,8 @@ func TestDrawRules(t *testing.T) {
 		}, "VUID-vkCmdSetScissor-offset-00596"},
 		{"a state that nobody knows", true, func(s *command.Stream) error { return s.SetState(99, 1) },
 			"command 0, dynamic state: the recorded command is damaged"},
+		{"locations without a rendering", false, func(s *command.Stream) error { return s.SetLocations([]uint32{0, 1}) },
+			"VUID-vkCmdSetRenderingAttachmentLocations-renderpass"},
 		{"a query that is not active", true, func(s *command.Stream) error { return s.EndQuery(1, 0) },
 			"VUID-vkCmdEndQuery-queryPool-parameter"},
 	} {

@@ -40,6 +40,22 @@ type passes struct {
 	views  []draw.Target
 	form   pass.RenderPass
 	clears []vk.ClearValue
+	// locations is room for those of the instance's colour attachments.
+	locations [MaxColors]uint32
+}
+
+// setLocations says which outputs of fragment shaders the colour attachments get until the rendering ends.
+func (r *replay) setLocations(list []uint32) error {
+	switch {
+	case r.pass == nil || !r.passes.dynamic:
+		return invalid(vk.VUID_vkCmdSetRenderingAttachmentLocations_renderpass, "no dynamic rendering is under way")
+	case len(list) != len(r.pass.Colors):
+		return invalid(vk.VUID_vkCmdSetRenderingAttachmentLocations_pLocationInfo_09510,
+			"%d locations for %d colour attachments", len(list), len(r.pass.Colors))
+	}
+	r.pass.ColorLocations = r.passes.locations[:copy(r.passes.locations[:], list)]
+	r.graphics.changed = true
+	return nil
 }
 
 // view looks up an attachment.
