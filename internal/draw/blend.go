@@ -3,11 +3,11 @@ package draw
 import "farside/internal/vk"
 
 // blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float64, which
-// is more than any attachment has (chapter "Blending").
+// is more than any attachment has (chapter "Blending"). What is left of a negative source is more than 1, although the
+// chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
 type blending struct {
 	enabled   bool
-	fixed     bool // sources, destinations and factors are clamped
-	signed    bool // to -1 and above
+	fixed     bool // sources, destinations and constants are clamped
 	low, high float64
 	src, dst  [4]factor // of each channel
 	op        [4]vk.BlendOp
@@ -39,7 +39,7 @@ func newBlending(b *vk.PipelineColorBlendAttachmentState, constants *[4]float32,
 	case vk.NumericUNORM, vk.NumericSRGB:
 		d.fixed, d.low, d.high = true, 0, 1
 	case vk.NumericSNORM:
-		d.fixed, d.signed, d.low, d.high = true, true, -1, 1
+		d.fixed, d.low, d.high = true, -1, 1
 	}
 	for i := range 4 {
 		src, dst := b.SrcColorBlendFactor, b.DstColorBlendFactor
@@ -144,9 +144,6 @@ func (d *blending) apply(to, source, dual, there *[4]float64) {
 		f, g := &d.src[i], &d.dst[i]
 		fs := f.offset + f.sign*rows[f.row][f.at&3]
 		fd := g.offset + g.sign*rows[g.row][g.at&3]
-		if d.signed { // what is left of -1 is 2
-			fs, fd = min(fs, 1), min(fd, 1)
-		}
 		a, b := source[i], there[i]
 		switch d.op[i] {
 		case vk.BLEND_OP_ADD:

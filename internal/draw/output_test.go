@@ -144,6 +144,9 @@ func TestBlend(t *testing.T) {
 				src[i], dual[i], k[i] = float64(a), float64(b), float64(c)
 				s.state.BlendConstants[i] = c
 				dst[i] = random.Float64()
+				if kind == vk.NumericSNORM {
+					dst[i] = 2*dst[i] - 1
+				}
 			}
 			codec.EncodeFloat(there, [][4]float64{dst})
 			var held [1][4]float64
@@ -164,8 +167,8 @@ func TestBlend(t *testing.T) {
 				if i == 3 {
 					sf, df, op = b.SrcAlphaBlendFactor, b.DstAlphaBlendFactor, b.AlphaBlendOp
 				}
-				x := cs[i] * clamp(wantFactor(int(sf), cs, c1, dst, ck))[i]
-				y := dst[i] * clamp(wantFactor(int(df), cs, c1, dst, ck))[i]
+				x := cs[i] * wantFactor(int(sf), cs, c1, dst, ck)[i]
+				y := dst[i] * wantFactor(int(df), cs, c1, dst, ck)[i]
 				want[i] = []float64{x + y, x - y, y - x, min(cs[i], dst[i]), max(cs[i], dst[i])}[op]
 			}
 			texels := make([]byte, codec.Size())
