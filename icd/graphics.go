@@ -15,19 +15,6 @@ func (p *physicalDevice) graphics() bool {
 	return slices.ContainsFunc(p.families, func(f profile.Family) bool { return f.Flags&vk.QUEUE_GRAPHICS_BIT != 0 })
 }
 
-// refuseGraphics answers a command that is recorded for queues with graphics alone.
-func refuseGraphics(command string, h vk.CommandBuffer) {
-	b := commandBuffers.Get(uintptr(h))
-	if b == nil {
-		refuseFirst(command, vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(h), bufferRule(command))
-		return
-	}
-	b.record(command, func() error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, graphicsRule(command),
-			"queue family %d, for which the command buffer is recorded, has no graphics", b.pool.family)
-	})
-}
-
 // noGraphics answers a command that would make count objects for graphics.
 func noGraphics[T ~uint64](d *device, command string, rule vk.VUID, out *T, count uint32) vk.Result {
 	result := d.fail(command, vk.Errorf(vk.ERROR_UNKNOWN, rule, "no queue family of the device has graphics"))

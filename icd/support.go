@@ -146,7 +146,6 @@ func supports(table []extension, name string) bool {
 }
 
 func init() {
-	cabi.OnRefused = refuseGraphics
 	cabi.OnPanic = reportPanic
 	cabi.RecordInto(commandBuffers.Slab())
 	cabi.Install(&commands)

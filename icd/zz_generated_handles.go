@@ -506,13 +506,6 @@ func recordingRule(command string) vk.VUID {
 	return vk.NoVUID
 }
 
-// bufferRule is the rule of each refused command that the buffer is one.
-func bufferRule(command string) vk.VUID {
-	switch command {
-	}
-	return vk.NoVUID
-}
-
 // graphicsRule is the rule that each command breaks which is recorded for a queue family without graphics.
 func graphicsRule(command string) vk.VUID {
 	switch command {

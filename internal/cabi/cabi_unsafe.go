@@ -42,13 +42,6 @@ var OnPanic = func(command string, value any, stack []byte) {
 	fmt.Fprintf(stderr.Writer, "farside: %s panicked: %v\n%s", command, value, stack)
 }
 
-// OnRefused is called in place of a command that is recorded for queues with graphics alone, and that the driver
-// does not implement: with its name and the command buffer. Its other arguments are not looked at. Set it before the
-// first call.
-var OnRefused func(command string, commandBuffer vk.CommandBuffer)
-
-func refuse(f *Frame) { OnRefused(names[f.index], vk.CommandBuffer(f.word(0))) }
-
 // failed is what a command returns when it could not run.
 func failed(index uintptr) uintptr {
 	if resultKinds[index] != kindResult {

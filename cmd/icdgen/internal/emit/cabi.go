@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -68,19 +67,10 @@ func Supported(path string, src []byte) ([]string, error) {
 // entryPoint is one command that has a stub, with the names that C may call it by.
 type entryPoint struct {
 	*registry.Command
-	goName  string
-	names   []string
-	params  []param
-	kind    int
-	refused bool // see refused
-}
-
-// refused says of a command that the driver does not implement whether it gets a stub nevertheless: it is a core
-// command, recorded for queues with graphics alone. Applications look such commands up, and calling one is an error of
-// theirs, which they are told.
-func refused(c *registry.Command) bool {
-	return c.Alias == "" && c.Version != 0 && c.Params[0].Type == "VkCommandBuffer" &&
-		slices.Equal(c.Queues, []string{"VK_QUEUE_GRAPHICS_BIT"})
+	goName string
+	names  []string
+	params []param
+	kind   int
 }
 
 type param struct {
@@ -132,11 +122,6 @@ func entryPoints(reg *registry.Registry, supported []string) ([]*entryPoint, err
 	var list []*entryPoint
 	for _, c := range reg.Commands {
 		if !wanted[c.Name] {
-			if refused(c) {
-				e := &entryPoint{Command: c, kind: resultKind(c), refused: true}
-				entries[c.Name] = e
-				list = append(list, e)
-			}
 			continue
 		}
 		e, err := newEntryPoint(lay, c)
@@ -252,9 +237,6 @@ func printCommands(p *printer, entries []*entryPoint, commands []*registry.Comma
 func printFunctions(p *printer, entries []*entryPoint) {
 	p.f("// Commands has one function for every command that the driver implements.\ntype Commands struct {\n")
 	for _, e := range entries {
-		if e.refused {
-			continue
-		}
 		p.f("%s func(", e.goName)
 		for i, v := range e.params {
 			if i > 0 {
@@ -296,10 +278,6 @@ func printTables(p *printer, entries []*entryPoint, commands []*registry.Command
 	}
 	p.f("}\n\nvar dispatchers = [%d]func(*Frame){\n", n)
 	for i, e := range entries {
-		if e.refused {
-			p.f("%d: refuse, // %s\n", i+1, e.Name)
-			continue
-		}
 		p.f("%d: call%s,\n", i+1, e.goName)
 	}
 	p.f("}\n\n")
@@ -308,9 +286,6 @@ func printTables(p *printer, entries []*entryPoint, commands []*registry.Command
 // printDispatchers prints the functions that read a command's parameters from a frame and call what is installed.
 func printDispatchers(p *printer, entries []*entryPoint) {
 	for _, e := range entries {
-		if e.refused {
-			continue
-		}
 		p.f("func call%s(f *Frame) {\n", e.goName)
 		var args []string
 		for _, v := range e.params {

@@ -82,37 +82,6 @@ func TestCABI(t *testing.T) {
 	}
 }
 
-// A command of the core that is recorded for queues with graphics alone has a stub, supported or not, also for its
-// aliases.
-func TestCABIRefuses(t *testing.T) {
-	reg := miniRegistry(t)
-	add := func(c registry.Command, first string, queues ...string) {
-		c.Result, c.Params, c.Queues = registry.Decl{Type: "void"}, []*registry.Decl{{Name: "object", Type: first}}, queues
-		reg.Commands = append(reg.Commands, &c)
-	}
-	const buffer, graphics = "VkCommandBuffer", "VK_QUEUE_GRAPHICS_BIT"
-	add(registry.Command{Name: "vkCmdDraw", Version: 1 << 22}, buffer, graphics)
-	add(registry.Command{Name: "vkCmdDrawKHR", Alias: "vkCmdDraw"}, buffer, graphics)
-	add(registry.Command{Name: "vkCmdDrawEXT"}, buffer, graphics)
-	add(registry.Command{Name: "vkCmdDispatch", Version: 1 << 22}, buffer, graphics, "VK_QUEUE_COMPUTE_BIT")
-	add(registry.Command{Name: "vkQueueDraw", Version: 1 << 22}, "VkQueue", graphics)
-	add(registry.Command{Name: "vkCmdSet", Version: 1 << 22}, "VkThing", graphics)
-	files, err := CABI(reg, []string{"CmdSet"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := squeeze(string(files[0].Data))
-	for _, want := range []string{
-		`names = [3]string{ 1: "vkCmdDraw", 2: "vkCmdSet", }`,
-		"indices = [11]uint16{ 1: 1, // vkCmdDraw 3: 1, // vkCmdDrawKHR 4: 2, // vkCmdSet }",
-		"func(*Frame){ 1: refuse, // vkCmdDraw 2: callCmdSet, }",
-	} {
-		if !strings.Contains(commands, want) {
-			t.Errorf("commands.go lacks %q:\n%s", want, commands)
-		}
-	}
-}
-
 func TestCABIRejects(t *testing.T) {
 	for key, want := range map[string]string{
 		"NoSuch":      "the registry has no command vkNoSuch",

@@ -120,12 +120,9 @@ func Handles(reg *registry.Registry, driver *Driver, vuids *VUIDList) ([]File, e
 	g.p.f("%spackage icd\n\nimport (\n\"unsafe\"\n\n\"farside/internal/vk\"\n)\n\nvar _ unsafe.Pointer\n\n", header)
 	g.residents()
 	g.ruleOf("recordingRule", "the rule of each command of command buffers that the buffer is being recorded",
-		"recording",
-		func(c *registry.Command) bool { return g.checked(c) || refused(c) })
-	withoutEntry := func(c *registry.Command) bool { return refused(c) && !g.checked(c) }
-	g.ruleOf("bufferRule", "the rule of each refused command that the buffer is one", "parameter", withoutEntry)
+		"recording", g.checked)
 	g.ruleOf("graphicsRule", "the rule that each command breaks which is recorded for a queue family without graphics",
-		"cmdpool", func(c *registry.Command) bool { return withoutEntry(c) || g.checked(c) && forGraphics(c) })
+		"cmdpool", func(c *registry.Command) bool { return g.checked(c) && forGraphics(c) })
 	g.tests.f("%spackage icd\n\nimport (\n\"unsafe\"\n\n\"farside/internal/vk\"\n)\n\nvar _ unsafe.Pointer\n\n", header)
 	g.tests.f(
 		"// handleTests has a row for each command whose handles generated code looks up.\nvar handleTests = []handleTest{\n")

@@ -75,9 +75,7 @@ func recordings(reg *registry.Registry, entries []*entryPoint, ops []string) (ma
 	}
 	commands := map[string]*registry.Command{}
 	for _, e := range entries {
-		if !e.refused {
-			commands[e.Name] = e.Command
-		}
+		commands[e.Name] = e.Command
 	}
 	stubs := map[string]*recording{}
 	for i, c := range list {
