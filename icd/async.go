@@ -45,6 +45,7 @@ const mostCompared = 64 << 20
 // async is what the process' devices share, since they may share memory: payloads have numbers that all of it knows.
 var async struct {
 	once    sync.Once
+	seed    uint64
 	tracker *order.Tracker
 	devices atomic.Int32 // that live: with the last one, other processes are forgotten
 	sharing sync.Once    // that the first attempt is to be told, and undone at exit
@@ -59,7 +60,7 @@ var async struct {
 	time atomic.Uint64 // of shots
 
 	mu       sync.Mutex
-	random   *rand.Rand
+	random   *rand.Rand // of orders
 	commands uint64
 	changes  []change // that the command under way may make
 
@@ -91,7 +92,7 @@ func (d *device) beginAsync() {
 		if seed == 0 {
 			seed = unlike.Uint64()
 		}
-		async.random = rand.New(rand.NewPCG(seed, 0))
+		async.seed, async.random = seed, rand.New(rand.NewPCG(seed, 0))
 		async.tracker = order.NewTracker(order.Agent(unlike.Uint64() &^ (1<<24 - 1)))
 		logger.Info("queues wait at random", "FARSIDE_STRICT_SEED", seed)
 	})
@@ -99,7 +100,7 @@ func (d *device) beginAsync() {
 	d.exec.Owner = d.physical.instance.asyncOwner.get()
 	d.exec.Transferred = d.transferred
 	d.exec.Around = aroundCommand
-	d.exec.Delay = (&delays{left: mostDelays, last: time.Now()}).wait
+	d.exec.Delay = (&delays{left: mostDelays, last: time.Now(), random: rand.New(rand.NewPCG(async.seed, 1))}).wait
 	d.exec.Shuffle = func(n int) int {
 		async.mu.Lock()
 		defer async.mu.Unlock()
@@ -107,11 +108,13 @@ func (d *device) beginAsync() {
 	}
 }
 
-// delays is how long the queues of a device may still wait.
+// delays is how long the queues of a device may still wait. How often they are asked depends on when work comes, so
+// they have random numbers of their own: the order of commands follows from the seed.
 type delays struct {
-	mu   sync.Mutex
-	left time.Duration // below 0 where waits have taken longer than they were asked to
-	last time.Time     // when left grew
+	mu     sync.Mutex
+	random *rand.Rand
+	left   time.Duration // below 0 where waits have taken longer than they were asked to
+	last   time.Time     // when left grew
 }
 
 // wait waits a random time, as far as there is some left.
@@ -129,11 +132,9 @@ func (d *delays) wait() {
 
 // take takes a random time from what is left.
 func (d *delays) take(now time.Time) time.Duration {
-	async.mu.Lock()
-	delay := time.Duration(async.random.Int64N(int64(mostDelay)))
-	async.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	delay := time.Duration(d.random.Int64N(int64(mostDelay)))
 	d.left = min(d.left+now.Sub(d.last)/8, mostDelays)
 	d.last = now
 	if delay > d.left {

@@ -52,13 +52,10 @@ func TestManyDifferences(t *testing.T) {
 
 // TestDelays: queues wait for an eighth of the time, also where each wait takes longer than it is asked to.
 func TestDelays(t *testing.T) {
-	if async.random == nil {
-		async.random = rand.New(rand.NewPCG(1, 2))
-	}
 	const slower, work = 3 * time.Millisecond, 100 * time.Microsecond
 	began := time.Now()
 	now, waited, waits := began, time.Duration(0), 0
-	d := delays{left: mostDelays, last: now}
+	d := delays{left: mostDelays, last: now, random: rand.New(rand.NewPCG(1, 2))}
 	for range 30000 {
 		if delay := d.take(now); delay > 0 {
 			d.left -= slower
