@@ -80,15 +80,16 @@ func attachmentFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	return 0
 }
 
-// bufferFeatures returns what buffers of a format can do. What can be read as a texel can be a vertex's attribute, but for
-// sRGB: of two groups of the CTS one wants it made linear and the other doesn't, and other drivers have none.
+// bufferFeatures returns what buffers of a format can do. What can be read as a texel can be a vertex's attribute, but
+// for sRGB: of two groups of the CTS one wants it made linear and the other doesn't, and other drivers have none.
 func bufferFeatures(format vk.Format) vk.FormatFeatureFlags2 {
 	var features vk.FormatFeatureFlags2
 	access := sampling.AccessOf(format)
 	if t, ok := texel.FormatOf(format); ok && access.Sampled && !t.Compressed &&
 		t.Planes[0].Aspect == vk.IMAGE_ASPECT_COLOR_BIT {
 		features |= vk.FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT
-		if codec, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT); ok && codec.Channels()[0].Kind != vk.NumericSRGB {
+		codec, ok := texel.CodecOf(format, vk.IMAGE_ASPECT_COLOR_BIT)
+		if ok && codec.Channels()[0].Kind != vk.NumericSRGB {
 			features |= vk.FORMAT_FEATURE_2_VERTEX_BUFFER_BIT
 		}
 	}
