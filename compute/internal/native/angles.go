@@ -53,7 +53,7 @@ func (c *compiler) sineAndCosine() bool {
 		return false
 	}
 	both := c.insts[c.at:][:2]
-	h := &inHalves{compiler: c, operands: [2]operand{c.reads(0)}}
+	h := c.halves(1)
 	sine, cosine := spare[1], spare[3] // of the upper half
 	for _, h.upper = range []bool{false, true} {
 		s, t := h.bothOf()

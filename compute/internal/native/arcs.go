@@ -11,10 +11,13 @@ import (
 // More predicates: those with a not are true of NaNs.
 const (
 	floatUnordered  = 0x03
+	floatUnequal    = 0x0c // and ordered
 	floatNotLess    = 0x15
 	floatNotAtMost  = 0x16
 	magnitudeOf64   = 1<<63 - 1
 	signOf64        = 1 << 63
+	magnitudeOf32   = 1<<31 - 1
+	signOf32        = 1 << 31
 	placeOfFunction = placeOfOffsets // what does not fit into spare
 )
 

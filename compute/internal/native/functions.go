@@ -26,37 +26,56 @@ type inHalves struct {
 	*compiler
 	upper    bool
 	operands [2]operand
+	uniform  [2]bool
+}
+
+// halves are so many operands of the instruction under way.
+func (c *compiler) halves(operands int) *inHalves {
+	h := &inHalves{compiler: c}
+	in := &c.insts[c.at]
+	for k := range operands {
+		h.operands[k], h.uniform[k] = c.reads(k), []Register{in.A, in.B}[k].Step == 0
+	}
+	return h
 }
 
 // wide leaves the half of an operand under way in v, as floats of 64 bits.
 func (h *inHalves) wide(k int, v vector) {
 	c, o := h.compiler, h.operands[k]
-	switch in := &c.insts[c.at]; {
+	switch {
 	case !h.upper:
 	case !o.memory:
 		c.upper(v, o.vector)
 		o = reg(v)
-	case []Register{in.A, in.B}[k].Step > 0:
+	case !h.uniform[k]:
 		o.address.displacement += 2 * int32(c.lanes())
 	}
 	o.broadcast = false // all words of a uniform register are the same
 	c.one(vcvtps2pd, v, o)
 }
 
+// floats gives an operand as it is, in the vector given if none has it.
+func (h *inHalves) floats(k int, otherwise vector) vector {
+	if o := h.operands[k]; o.memory {
+		h.move(otherwise, o)
+		return otherwise
+	}
+	return h.operands[k].vector
+}
+
 // inDoubles computes a function of so many operands in 64 bits, and leaves it in spare[0]: f does it for a half of the
 // lanes, in spare.
-func (c *compiler) inDoubles(operands int, f func(h *inHalves) vector) {
-	h := &inHalves{compiler: c}
-	for k := range operands {
-		h.operands[k] = c.reads(k)
-	}
+func (c *compiler) inDoubles(operands int, f func(h *inHalves) vector) { c.halves(operands).both(f) }
+
+// both computes a function in 64 bits for both halves, and leaves it in spare[0].
+func (h *inHalves) both(f func(h *inHalves) vector) {
 	for _, h.upper = range []bool{false, true} {
-		c.one(vcvtpd2ps, spare[1], reg(f(h)))
+		h.one(vcvtpd2ps, spare[1], reg(f(h)))
 		if !h.upper {
-			c.putLow(0, spare[1])
+			h.putLow(0, spare[1])
 		}
 	}
-	c.withLow(0, spare[0], spare[1])
+	h.withLow(0, spare[0], spare[1])
 }
 
 // putLow stores the result of the lower half, number k of two.
@@ -294,47 +313,6 @@ func tangent(h *inHalves) vector {
 	return above
 }
 
-// remainder is that of A / B, with the sign of A.
-func remainder(h *inHalves) vector {
-	x, b, q, r := spare[0], spare[1], spare[2], spare[3]
-	h.wide(0, x)
-	h.wide(1, b)
-	h.two(vdivpd, q, x, reg(b))
-	h.immediate(vroundpd, q, 0, reg(q), 11)
-	h.move(r, reg(x))
-	h.two(vfnmadd231pd, r, q, reg(b))
-	h.two(vandps, x, q, h.quads(1<<63-1))
-	h.blendWhere(r, r, h.quads(0), floatGreater, x, h.float64s(series.Whole), x)
-	h.two(vmulpd, q, q, h.quads(0))
-	h.two(vaddpd, r, r, reg(q))
-	h.wide(0, x)
-	h.two(vandps, q, x, h.quads(1<<63))
-	h.two(vxorps, r, r, reg(q)) // that of |A|
-	h.two(vandps, b, b, h.quads(1<<63-1))
-	h.two(vaddpd, q, r, reg(b))
-	h.blendWhere(r, r, reg(q), floatLess, r, h.quads(0), spare[0])
-	h.wide(0, x)
-	h.two(vandps, r, r, h.quads(1<<63-1))
-	h.two(vandps, q, x, h.quads(1<<63))
-	h.two(vorps, r, r, reg(q))
-	h.two(vandps, q, x, h.quads(1<<63-1))
-	h.blendWhere(r, r, reg(x), floatLess, q, reg(b), q)
-	return r
-}
-
-// modulus is the remainder with the sign of B.
-func (c *compiler) modulus() {
-	c.inDoubles(2, remainder)
-	r, t, u, sum := spare[0], spare[1], spare[2], spare[3]
-	b := c.vector(1, t)
-	c.two(vxorps, u, r, reg(b))
-	c.two(vaddps, sum, r, reg(b))
-	c.blend(sum, r, reg(sum), u)
-	c.immediate(vcmpps, u, r, c.words(0), floatEqual)
-	c.two(vandps, t, b, c.words(1<<31))
-	c.blend(c.result(), sum, reg(t), u)
-}
-
 // sign is 1 with the sign of A, or 0.
 func (c *compiler) sign() {
 	t, u := spare[0], spare[1]
@@ -374,7 +352,7 @@ func init() {
 		kernel.SinhF32: function(1, hyperbolicSine), kernel.CoshF32: function(1, hyperbolicCosine),
 		kernel.TanhF32: function(1, hyperbolicTangent), kernel.AsinhF32: function(1, areaSine),
 		kernel.AcoshF32: function(1, areaCosine), kernel.AtanhF32: function(1, areaTangent),
-		kernel.RemF32: function(2, remainder), kernel.ModF32: (*compiler).modulus, kernel.SignF32: (*compiler).sign,
+		kernel.RemF32: remainders(false), kernel.ModF32: remainders(true), kernel.SignF32: (*compiler).sign,
 		kernel.F32ToU32: (*compiler).floatToUnsigned,
 	} {
 		sequences[op] = write
