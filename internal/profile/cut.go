@@ -178,7 +178,7 @@ func (r *Result) cutFeatures(d *Device, own *Own) {
 }
 
 // claims says whether a device claims a feature. A source that lists all features doesn't know those of structures that
-// are newer than itself: they are claimed with their extension.
+// are newer than itself: they are claimed with their extension or version.
 func (d *Device) claims(feature string) bool {
 	if on, ok := d.Features[feature]; ok || !d.Whole {
 		return on || !ok
@@ -189,7 +189,8 @@ func (d *Device) claims(feature string) bool {
 			return false
 		}
 		for _, p := range registry().features[s.Name.String()].providers {
-			newer = newer || d.Extensions[p] != 0
+			v, ok := versionNumber(p)
+			newer = newer || d.Extensions[p] != 0 || ok && v <= d.Version()
 		}
 	}
 	return newer
