@@ -137,8 +137,23 @@ func (r *rxe) listens(t *testing.T, farside bool, program string) bool {
 	return strings.Contains(r.here(t, "rdma resource show cm_id"), "LISTEN")
 }
 
-// run runs a program's server on one of the two and its client on the other one.
+// run runs a program's server on one of the two and its client on the other one. Where the server missed the last
+// acknowledgement of a client that is gone, nothing is known of the server's end, and both run again. By chance that
+// happens in one of thirty runs or so; three times in a row it is a defect.
 func (r *rxe) run(t *testing.T, farsideServes bool, line, want string) {
+	t.Helper()
+	for range 3 {
+		missed := r.once(t, farsideServes, line, want)
+		if missed == "" {
+			return
+		}
+		t.Logf("again: %s", missed)
+	}
+	t.Error("the server missed the last acknowledgement three times")
+}
+
+// once is a run. It says how it saw that the server missed the last acknowledgement, if so.
+func (r *rxe) once(t *testing.T, farsideServes bool, line, want string) (missed string) {
 	t.Helper()
 	server, client := strings.Fields(line), strings.Fields(line)
 	at := rxeAddress
@@ -160,22 +175,91 @@ func (r *rxe) run(t *testing.T, farsideServes bool, line, want string) {
 			t.Fatalf("%v does not listen: %s", server, said[0].String())
 		}
 	}
+	state := make(chan string, 1)
+	hangs := time.AfterFunc(timeout/2, func() { state <- r.state(s, c) })
 	failedClient := failure(c.Run(), &said[1])
-	var late atomic.Bool
-	if server[0] == "rping" && r.lossy {
+	well := failedClient == nil && regexp.MustCompile(want).MatchString(said[1].String())
+	var killed atomic.Bool
+	kill := func() { killed.Store(s.Cancel() == nil) }
+	waits := make(chan string, 1) // how the server waits for a client that is gone
+	var late *time.Timer
+	switch {
+	case !r.lossy || !well: // it is waited for
+	case server[0] == "rping":
 		// rping destroys its identifier as soon as it has disconnected, and then neither the kernel nor Farside sends the
 		// message again that says so. A server whose client's message got lost waits for ever.
-		timer := time.AfterFunc(5*time.Second, func() { late.Store(s.Cancel() == nil) })
-		defer timer.Stop()
+		close(waits)
+		late = time.AfterFunc(5*time.Second, kill)
+	default:
+		late = time.AfterFunc(5*time.Second, func() { waits <- r.sendsForEver(kill) })
 	}
 	failedServer := failure(s.Wait(), &said[0])
-	if late.Load() && failedClient == nil {
-		failedServer = nil
+	hangs.Stop()
+	if late == nil || late.Stop() {
+		// The server has ended by itself.
+	} else if missed = <-waits; missed != "" || killed.Load() {
+		return missed
 	}
-	if failedClient != nil || failedServer != nil || !regexp.MustCompile(want).MatchString(said[1].String()) {
+	if well && r.lossy && server[0] == "ibv_rc_pingpong" &&
+		strings.Contains(said[0].String(), "Failed status transport retry counter exceeded (12) for wr_id 2") {
+		return said[0].String()
+	}
+	if failedServer != nil || !well {
 		t.Errorf("client %v, server %v, and the client should say %q\n%s\n%s", failedClient, failedServer, want,
 			said[1].String(), said[0].String())
+		select {
+		case told := <-state:
+			t.Log(told)
+		default:
+		}
 	}
+	return ""
+}
+
+// sendsForEver ends a server on rxe that sends packets for a client that ended seconds ago, and says so.
+//
+// ibv_rc_pingpong ends as soon as it has the last message and all of its own are acknowledged. Its queue pair goes with
+// it, on an adapter as well. If its acknowledgement of the last message got lost, the server sends that message again,
+// to nobody. Farside ends with IBV_WC_RETRY_EXC_ERR after seven times, as InfiniBand's specification has it. rxe takes
+// the number 7 for no limit (COMPST_ERROR_RETRY in its rxe_comp.c counts all but 7 down), which InfiniBand has for RNR
+// retries alone. In 60 runs on a link that lost 5 % this was so twice: the server's queue pair stood in RTS and sent
+// 200 packets a second. perftest's ends tell each other by TCP that they are done, before they destroy anything.
+func (r *rxe) sendsForEver(end func()) string {
+	before := r.sent()
+	time.Sleep(2 * time.Second)
+	if n := r.sent() - before; n >= 20 {
+		end()
+		return fmt.Sprintf("the server has sent %d packets in two seconds to a client that is gone", n)
+	}
+	return ""
+}
+
+// sent is how many packets have left rxe's end of the link.
+func (r *rxe) sent() int {
+	b, _ := os.ReadFile("/sys/class/net/farside-v0/statistics/tx_packets")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return n
+}
+
+// state is what a hang's cause may be seen from: queue pairs, whether packets still go, and where the programs are.
+func (r *rxe) state(programs ...*exec.Cmd) string {
+	qps, _ := exec.Command("rdma", "resource", "show", "qp").CombinedOutput()
+	before := r.sent()
+	time.Sleep(time.Second)
+	text := fmt.Sprintf("rxe's end sent %d packets in a second\n%s", r.sent()-before, qps)
+	for _, cmd := range programs {
+		if cmd.Process == nil {
+			continue
+		}
+		text += strings.Join(cmd.Args, " ") + "\n"
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", cmd.Process.Pid))
+		for _, task := range tasks {
+			stat, _ := os.ReadFile(task + "/stat")
+			stack, _ := os.ReadFile(task + "/stack")
+			text += string(stat) + string(stack)
+		}
+	}
+	return text
 }
 
 // TestRXE has a kernel's adapter talk to Farside by unmodified programs, both ways: those of unreliable queue pairs on
