@@ -173,7 +173,7 @@ const quad = 0x80
 // vectors below YMM16.
 var evexW = map[opcode]uint8{
 	vaddps: 0, vmulps: 0, vsubps: 0, vminps: 0, vdivps: 0, vmaxps: 0, vsqrtps: 0, vandps: 0, vorps: 0, vxorps: 0,
-	vroundps: 0, vfmadd213ps: 0, vfnmadd231ps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
+	vroundps: 0, vfmadd213ps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
 	vpand: 0, vpandn: 0, vpor: 0, vpxor: 0, vpminud: 0, vpminsd: 0, vpmaxud: 0, vpmaxsd: 0, vpabsd: 0, vpsllvd: 0,
 	vpsrlvd: 0, vpsravd: 0, vmovups: 0, vmovupsTo: 0, vmovntpsTo: 0, vmovd: 0, vmovdFrom: 0, vpextrdTo: 0,
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
@@ -181,8 +181,8 @@ var evexW = map[opcode]uint8{
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
 	vshuff64x2: quad,
 	vaddpd:     quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
-	vfnmadd231pd: quad,
-	vfmadd213pd:  quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
+	vfnmadd231pd: quad, vfnmadd231ps: 0,
+	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
 }
 
