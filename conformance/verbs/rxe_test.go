@@ -235,7 +235,7 @@ func (r *rxe) once(t *testing.T, farsideServes bool, line, want string) (missed 
 func (r *rxe) sendsForEver() string {
 	before := r.sent()
 	time.Sleep(3 * time.Second)
-	// A last packet alone goes 15 times a second at most, and 10 times have been seen. Neighbours ask each other less often.
+	// A last packet alone goes 15 times a second at most, and 10 times have been seen. ARP has fewer.
 	if n := r.sent() - before; n >= 8 {
 		return fmt.Sprintf("rxe has sent %d packets in three seconds to a program that is gone", n)
 	}
