@@ -136,6 +136,9 @@ func (m *sceneMaker) corners(n int) []float32 {
 // value is an expression of a float, of about 0 to 1.
 func (m *sceneMaker) value(d *sceneDraw) string {
 	c, kind := "xyzw"[m.rng.IntN(4)], m.rng.IntN(14)
+	if m.plain && (kind == 8 || kind == 9) { // these make small differences large, and are not looked into yet
+		kind = 0
+	}
 	switch kind {
 	case 0, 1, 2:
 		return fmt.Sprintf("s0.%c", c)
@@ -375,7 +378,7 @@ func (m *sceneMaker) testState(g *vulkan.GraphicsState) {
 	if m.plain { // depths that are nearly equal
 		d.DepthCompareOp = pick[vk.CompareOp](m, vk.COMPARE_OP_LESS, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_ALWAYS)
 	}
-	if m.one(6) {
+	if m.one(6) && !m.plain { // lavapipe 22.3 writes the first attachment where this test fails
 		d.DepthBoundsTestEnable, d.MinDepthBounds, d.MaxDepthBounds = vk.TRUE, 0.3, 0.8
 	}
 	d.StencilTestEnable = flag(2)
