@@ -25,5 +25,5 @@ func table() []definition {
 		// Graphics
 		passCases(), drawCases(), fragmentCases(), stageCases(), sharedImageCases(), inputCases(), wsiCases(), formatCases(),
 		lineCases(), drawStateCases(), dynamicStateCases(), libraryCases(), drawQueryCases(), interfaceCases(),
-		localReadCases())
+		localReadCases(), subgroupStageCases())
 }

@@ -307,3 +307,22 @@ func cmdSetVertexInputEXT(
 		return b.stream.SetState(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT, values...)
 	})
 }
+
+// cmdSetPatchControlPointsEXT is a command of VK_EXT_extended_dynamic_state2, one feature of which is not there.
+func cmdSetPatchControlPointsEXT(b *commandBuffer, _ uint32) {
+	b.refuseState("vkCmdSetPatchControlPointsEXT", "extendedDynamicState2PatchControlPoints",
+		vk.VUID_vkCmdSetPatchControlPointsEXT_None_09422)
+}
+
+// cmdSetTessellationDomainOriginEXT is VK_EXT_extended_dynamic_state3's.
+func cmdSetTessellationDomainOriginEXT(b *commandBuffer, _ vk.TessellationDomainOrigin) {
+	b.refuseState("vkCmdSetTessellationDomainOriginEXT", "extendedDynamicState3TessellationDomainOrigin",
+		vk.VUID_vkCmdSetTessellationDomainOriginEXT_None_09423)
+}
+
+// refuseState refuses a state whose feature the device doesn't have.
+func (b *commandBuffer) refuseState(command, feature string, rule vk.VUID) {
+	b.recordGraphics(command, func() error {
+		return vk.Errorf(vk.ERROR_UNKNOWN, rule, "the device has no feature %s", feature)
+	})
+}

@@ -25,9 +25,10 @@ func WriteCoverage(w io.Writer) error {
 	fmt.Fprintf(&b, `# What is supported
 
 Printed by `+"`make coverage`"+` from the driver's own tables (icd/support.go, icd/features.go, icd/graphics_support.go)
-and the Vulkan registry %s. It is Vulkan %s. What is of graphics is missing with FARSIDE_GRAPHICS=off.
+and the Vulkan registry %s. It is Vulkan %s. What is of graphics is missing with FARSIDE_GRAPHICS=off,
+and it is Vulkan %s then.
 
-`, versionText(vk.HEADER_VERSION_COMPLETE), versionText(supportedVersion))
+`, versionText(vk.HEADER_VERSION_COMPLETE), versionText(instanceVersion), versionText(computeVersion))
 	writeExtensions(&b)
 	writeFeatureTable(&b)
 	_, err := io.WriteString(w, b.String())

@@ -178,7 +178,7 @@ func TestModuleNeedsFeatures(t *testing.T) {
 		c := newComputeTest(t)
 		c.d.features["shaderFloat64"] = device == "that has it enabled"
 		if device == "without the feature" {
-			c.d.physical.cut = &profile.Result{Version: supportedVersion, Features: map[string]bool{}}
+			c.d.physical.cut = &profile.Result{Version: computeVersion, Features: map[string]bool{}}
 			defer func() { c.d.physical.cut = nil }()
 		}
 		m := c.module(compiled(t, `#version 450

@@ -93,6 +93,7 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 		"pipelineCreationCacheControl": true,
 		"pipelineExecutableInfo":       true,
 		"pipelineRobustness":           true, // pipelines have the highest anyway
+		"pushDescriptor":               true,
 
 		// Descriptors.
 		"descriptorBindingInlineUniformBlockUpdateAfterBind": true,

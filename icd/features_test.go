@@ -213,6 +213,28 @@ func TestEnabledFeaturesRefusesOthers(t *testing.T) {
 	}
 }
 
+// TestMandatoryFeatures14: what Vulkan 1.4 asks of every device beyond what 1.3 does.
+func TestMandatoryFeatures14(t *testing.T) {
+	p := graphicsInstance(t).devices[0]
+	for _, name := range []string{
+		"fullDrawIndexUint32", "imageCubeArray", "independentBlend", "sampleRateShading", "drawIndirectFirstInstance",
+		"depthClamp", "depthBiasClamp", "samplerAnisotropy", "fragmentStoresAndAtomics", "shaderStorageImageExtendedFormats",
+		"shaderUniformBufferArrayDynamicIndexing", "shaderSampledImageArrayDynamicIndexing",
+		"shaderStorageBufferArrayDynamicIndexing", "shaderStorageImageArrayDynamicIndexing", "shaderImageGatherExtended",
+		"shaderInt16", "largePoints", "samplerYcbcrConversion", "storageBuffer16BitAccess", "variablePointers",
+		"variablePointersStorageBuffer", "samplerMirrorClampToEdge", "scalarBlockLayout",
+		"shaderUniformTexelBufferArrayDynamicIndexing", "shaderStorageTexelBufferArrayDynamicIndexing", "shaderInt8",
+		"storageBuffer8BitAccess", "globalPriorityQuery", "shaderSubgroupRotate", "shaderSubgroupRotateClustered",
+		"shaderFloatControls2", "shaderExpectAssume", "bresenhamLines", "vertexAttributeInstanceRateDivisor",
+		"indexTypeUint8", "maintenance5", "maintenance6", "pushDescriptor", "dynamicRenderingLocalRead",
+		"pipelineRobustness", "multiview", "imagelessFramebuffer", "dynamicRendering", "hostImageCopy",
+	} {
+		if !p.hasFeature(name) {
+			t.Errorf("%s is not supported", name)
+		}
+	}
+}
+
 // TestMandatoryFeatures: what Vulkan 1.0 to 1.3 ask of every device (chapter "Feature Requirements"), without what is
 // asked of those with graphics: multiview, imagelessFramebuffer, dynamicRendering.
 func TestMandatoryFeatures(t *testing.T) {

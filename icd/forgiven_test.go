@@ -16,7 +16,7 @@ func lacking(t *testing.T, d *device, features ...string) (undo func()) {
 	for _, f := range features {
 		delete(has, f)
 	}
-	d.physical.cut = &profile.Result{Version: supportedVersion, Features: has}
+	d.physical.cut = &profile.Result{Version: computeVersion, Features: has}
 	undo = func() { d.physical.cut = before }
 	t.Cleanup(undo)
 	return undo

@@ -171,6 +171,14 @@ func extendLimits(l *vk.PhysicalDeviceLimits) {
 	extendDrawLimits(l)
 }
 
+// subgroupStages are the stages whose shaders have subgroups.
+func (p *physicalDevice) subgroupStages() vk.ShaderStageFlags {
+	if p.graphics() {
+		return vk.SHADER_STAGE_COMPUTE_BIT | vk.SHADER_STAGE_VERTEX_BIT | vk.SHADER_STAGE_FRAGMENT_BIT
+	}
+	return vk.SHADER_STAGE_COMPUTE_BIT
+}
+
 // sampleCounts are those that attachments can have.
 func (p *physicalDevice) sampleCounts() vk.SampleCountFlags {
 	if p.graphics() {

@@ -50,6 +50,9 @@ func TestGraphicsOffers(t *testing.T) {
 	if l.MaxColorAttachments != 8 || l.FramebufferDepthSampleCounts != 13 || l.SampledImageIntegerSampleCounts != 13 {
 		t.Errorf("limits with graphics are %+v", l)
 	}
+	if a, b := without.version(), with.version(); a != computeVersion || b != instanceVersion {
+		t.Errorf("without graphics the version is %s, with %s", versionText(a), versionText(b))
+	}
 	modes := vk.PhysicalDeviceDepthStencilResolveProperties{
 		SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_DEPTH_STENCIL_RESOLVE_PROPERTIES}
 	p := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,

@@ -11,24 +11,19 @@ func (p *physicalDevice) measure() {
 	l := new(limits)
 	var out vk.PhysicalDeviceProperties2
 	var id vk.PhysicalDeviceIDProperties
-	link := func(t vk.StructureType, s unsafe.Pointer) {
-		base := (*vk.BaseInStructure)(s)
-		base.SType, base.PNext = t, (*vk.BaseInStructure)(out.PNext)
-		out.PNext = s
-	}
-	link(id.StructureType(), unsafe.Pointer(&id))
-	link(l.memory.StructureType(), unsafe.Pointer(&l.memory))
-	link(l.buffer.StructureType(), unsafe.Pointer(&l.buffer))
-	link(l.subgroup.StructureType(), unsafe.Pointer(&l.subgroup))
-	link(l.subgroups.StructureType(), unsafe.Pointer(&l.subgroups))
-	link(l.indexing.StructureType(), unsafe.Pointer(&l.indexing))
-	link(l.inline.StructureType(), unsafe.Pointer(&l.inline))
-	link(l.push.StructureType(), unsafe.Pointer(&l.push))
-	link(l.host.StructureType(), unsafe.Pointer(&l.host))
-	link(l.placed.StructureType(), unsafe.Pointer(&l.placed))
-	link(l.border.StructureType(), unsafe.Pointer(&l.border))
-	link(l.texels.StructureType(), unsafe.Pointer(&l.texels))
-	link(l.timeline.StructureType(), unsafe.Pointer(&l.timeline))
+	link(&out, id.StructureType(), unsafe.Pointer(&id))
+	link(&out, l.memory.StructureType(), unsafe.Pointer(&l.memory))
+	link(&out, l.buffer.StructureType(), unsafe.Pointer(&l.buffer))
+	link(&out, l.subgroup.StructureType(), unsafe.Pointer(&l.subgroup))
+	link(&out, l.subgroups.StructureType(), unsafe.Pointer(&l.subgroups))
+	link(&out, l.indexing.StructureType(), unsafe.Pointer(&l.indexing))
+	link(&out, l.inline.StructureType(), unsafe.Pointer(&l.inline))
+	link(&out, l.push.StructureType(), unsafe.Pointer(&l.push))
+	link(&out, l.host.StructureType(), unsafe.Pointer(&l.host))
+	link(&out, l.placed.StructureType(), unsafe.Pointer(&l.placed))
+	link(&out, l.border.StructureType(), unsafe.Pointer(&l.border))
+	link(&out, l.texels.StructureType(), unsafe.Pointer(&l.texels))
+	link(&out, l.timeline.StructureType(), unsafe.Pointer(&l.timeline))
 	p.fill(&out)
 	if p.cut != nil {
 		p.cut.Apply(vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, propertiesBytes(&out.Properties))

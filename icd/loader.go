@@ -64,7 +64,7 @@ func procAddr(h vk.Instance, name string) uintptr {
 		return supports(instanceExtensions, e) || supports(deviceExtensions, e) ||
 			supports(graphicsExtensions, e) && i != nil && slices.ContainsFunc(i.devices, (*physicalDevice).graphics)
 	}
-	if !offered(c, supportedVersion, advertised) {
+	if !offered(c, instanceVersion, advertised) {
 		return 0
 	}
 	return cabi.Entry(name)
@@ -97,7 +97,7 @@ func getDeviceProcAddr(d *device, pName *byte) vk.PFN_vkVoidFunction {
 }
 
 func enumerateInstanceVersion(out *uint32) vk.Result {
-	*out = supportedVersion
+	*out = instanceVersion
 	return vk.SUCCESS
 }
 

@@ -36,13 +36,38 @@ func TestInstanceProcAddresses(t *testing.T) {
 	for name, want := range map[string]bool{
 		"vkQueueSubmit2": true, "vkCmdDraw": true, "vkCmdBeginRendering": true, "vkQueueSubmit2KHR": true,
 		"vkCmdBindIndexBuffer2KHR": true,
-		"vkCmdBindIndexBuffer2":    false, "vkCmdBeginRenderingKHR": false, "vkGetDeviceGroupPeerMemoryFeaturesKHR": false,
+		"vkCmdBindIndexBuffer2":    true, "vkCmdBeginRenderingKHR": false, "vkGetDeviceGroupPeerMemoryFeaturesKHR": false,
 		"vkNoSuchCommand": false,
 	} {
 		s := append([]byte(name), 0)
 		if got := GetInstanceProcAddr(i.handle, &s[0]) != 0; got != want {
 			t.Errorf("%s resolves: %v, want %v", name, got, want)
 		}
+	}
+}
+
+// What Vulkan 1.4 took out of extensions has its own name on devices of 1.4, and is the same command.
+func TestCommandsOfVersion14(t *testing.T) {
+	with := propertiesDevice(t, graphicsInstance(t), nil)
+	withoutGraphics(t)
+	without := propertiesDevice(t, testInstance(t, nil), nil)
+	count := 0
+	for i := range vk.Commands {
+		c := vk.Commands[i]
+		if c.Version != vk.API_VERSION_1_4 || c.Level != vk.DeviceLevel {
+			continue
+		}
+		count++
+		name := append([]byte(c.Name.String()), 0)
+		if commands.GetDeviceProcAddr(with.handle, &name[0]) == 0 {
+			t.Errorf("%s is missing with graphics", c.Name)
+		}
+		if commands.GetDeviceProcAddr(without.handle, &name[0]) != 0 {
+			t.Errorf("%s is there without graphics", c.Name)
+		}
+	}
+	if count < 19 {
+		t.Errorf("Vulkan 1.4 has %d commands", count)
 	}
 }
 

@@ -152,12 +152,13 @@ func (p *physicalDevice) settle(index int) {
 // ownDevice is what the driver does without a profile; grouped says that the device is in a group with others.
 func ownDevice(settings *config.Settings, heaps memory.Profile, index int, grouped bool) *profile.Own {
 	families := familiesOf(settings)
-	own := &profile.Own{Version: supportedVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
+	own := &profile.Own{Version: computeVersion, Extensions: map[string]uint32{}, Instance: supportsInstance,
 		Features: supportedFeatures(), Families: families, MemoryFlags: memoryFlags,
 		HeapFlags:  vk.MEMORY_HEAP_DEVICE_LOCAL_BIT,
 		QueueFlags: vk.QUEUE_COMPUTE_BIT | vk.QUEUE_TRANSFER_BIT | families[0].Flags, MaxQueues: maxQueuesOfFamily}
 	extensions := deviceExtensions
 	if settings.Graphics {
+		own.GraphicsVersion = instanceVersion
 		extensions = slices.Concat(extensions, graphicsExtensions)
 		own.Features = maps.Clone(own.Features)
 		maps.Copy(own.Features, graphicsFeatures)
@@ -210,9 +211,17 @@ func (p *physicalDevice) hasFeature(name string) bool {
 // version is the version of Vulkan that the device has.
 func (p *physicalDevice) version() uint32 {
 	if p.cut == nil {
-		return supportedVersion
+		return p.ownVersion()
 	}
 	return p.cut.Version
+}
+
+// ownVersion is the device's version without a profile.
+func (p *physicalDevice) ownVersion() uint32 {
+	if p.graphics() {
+		return instanceVersion
+	}
+	return computeVersion
 }
 
 // extensionProperties are what vkEnumerateDeviceExtensionProperties lists.

@@ -66,10 +66,13 @@ func (p *physicalDevice) fill(out *vk.PhysicalDeviceProperties2) {
 	p.shaderProperties(out)
 	descriptorProperties(out)
 	p.drawProperties(out)
+	if s := vk.Find[vk.PhysicalDeviceVulkan14Properties](out.PNext); s != nil {
+		p.properties14(s)
+	}
 }
 
 func (p *physicalDevice) properties(out *vk.PhysicalDeviceProperties) {
-	out.ApiVersion = supportedVersion
+	out.ApiVersion = p.ownVersion()
 	out.DriverVersion = driverVersion(Version)
 	out.VendorID = vendorID
 	out.DeviceID = deviceID
@@ -103,7 +106,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 			DriverUUID:   p.driverUUID,
 			SubgroupSize: subgroupSize,
 
-			SubgroupSupportedStages:     vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT),
+			SubgroupSupportedStages:     p.subgroupStages(),
 			SubgroupSupportedOperations: subgroupOperations,
 
 			PointClippingBehavior:     vk.POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES,
@@ -174,7 +177,7 @@ func (p *physicalDevice) coreProperties(out *vk.PhysicalDeviceProperties2) {
 	}
 	if s := vk.Find[vk.PhysicalDeviceSubgroupProperties](chain); s != nil {
 		s.SubgroupSize, s.QuadOperationsInAllStages = subgroupSize, vk.FALSE
-		s.SupportedStages, s.SupportedOperations = vk.ShaderStageFlags(vk.SHADER_STAGE_COMPUTE_BIT), subgroupOperations
+		s.SupportedStages, s.SupportedOperations = p.subgroupStages(), subgroupOperations
 	}
 	if s := vk.Find[vk.PhysicalDeviceTimelineSemaphoreProperties](chain); s != nil {
 		s.MaxTimelineSemaphoreValueDifference = maxTimelineSemaphoreValueDifference

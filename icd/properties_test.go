@@ -25,7 +25,7 @@ func TestProperties(t *testing.T) {
 	if one != two.Properties {
 		t.Error("vkGetPhysicalDeviceProperties and vkGetPhysicalDeviceProperties2 differ")
 	}
-	if one.ApiVersion != supportedVersion || one.DeviceType != vk.PHYSICAL_DEVICE_TYPE_CPU {
+	if one.ApiVersion != instanceVersion || one.DeviceType != vk.PHYSICAL_DEVICE_TYPE_CPU {
 		t.Errorf("version %#x, type %v", one.ApiVersion, one.DeviceType)
 	}
 	if name := vk.FixedString(one.DeviceName[:]); name != "Farside (software, external memory)" {
@@ -86,6 +86,9 @@ func TestEveryPropertyStruct(t *testing.T) {
 		layouts := propertiesOf[vk.PhysicalDeviceHostImageCopyProperties](structs,
 			vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES)
 		layouts.PCopySrcLayouts, layouts.PCopyDstLayouts = nil, nil // the application's
+		aggregate := propertiesOf[vk.PhysicalDeviceVulkan14Properties](structs,
+			vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES)
+		aggregate.PCopySrcLayouts, aggregate.PCopyDstLayouts = nil, nil
 		out := vk.PhysicalDeviceProperties2{SType: vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, PNext: chain}
 		commands.GetPhysicalDeviceProperties2(i.devices[0].handle, &out)
 		written[n] = structs
@@ -103,7 +106,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 	// A structure is either not touched at all, or no field of it depends on what was there.
 	known := []any{
 		new(vk.PhysicalDeviceVulkan11Properties), new(vk.PhysicalDeviceVulkan12Properties),
-		new(vk.PhysicalDeviceVulkan13Properties),
+		new(vk.PhysicalDeviceVulkan13Properties), new(vk.PhysicalDeviceVulkan14Properties),
 		new(vk.PhysicalDeviceIDProperties), new(vk.PhysicalDeviceDriverProperties),
 		new(vk.PhysicalDevicePointClippingProperties),
 		new(vk.PhysicalDeviceMultiviewProperties), new(vk.PhysicalDeviceProtectedMemoryProperties),
@@ -215,6 +218,22 @@ func testAggregates(t *testing.T, p *physicalDevice, structs map[vk.StructureTyp
 		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_TEXEL_BUFFER_ALIGNMENT_PROPERTIES))
 	same(v13, propertiesOf[vk.PhysicalDeviceMaintenance4Properties](structs,
 		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES))
+	v14 := propertiesOf[vk.PhysicalDeviceVulkan14Properties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES)
+	same(v14, propertiesOf[vk.PhysicalDeviceLineRasterizationProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_LINE_RASTERIZATION_PROPERTIES))
+	same(v14, propertiesOf[vk.PhysicalDeviceVertexAttributeDivisorProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_PROPERTIES))
+	same(v14, propertiesOf[vk.PhysicalDevicePushDescriptorProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES))
+	same(v14, propertiesOf[vk.PhysicalDeviceMaintenance5Properties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_PROPERTIES))
+	same(v14, propertiesOf[vk.PhysicalDeviceMaintenance6Properties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_6_PROPERTIES))
+	same(v14, propertiesOf[vk.PhysicalDevicePipelineRobustnessProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_PROPERTIES))
+	same(v14, propertiesOf[vk.PhysicalDeviceHostImageCopyProperties](structs,
+		vk.STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES))
 	if v11.SubgroupSupportedStages != subgroup.SupportedStages ||
 		v11.SubgroupSupportedOperations != subgroup.SupportedOperations ||
 		v11.SubgroupQuadOperationsInAllStages != subgroup.QuadOperationsInAllStages {

@@ -6,8 +6,12 @@ import (
 	"farside/internal/vk"
 )
 
-// supportedVersion is the Vulkan version that instance and device report.
-var supportedVersion = vk.MakeVersion(1, 3, vk.HEADER_VERSION)
+// instanceVersion is the Vulkan version of instances, and of devices that have graphics. Others have computeVersion:
+// most of the features that Vulkan 1.4 requires are features of draws.
+var (
+	instanceVersion = vk.MakeVersion(1, 4, vk.HEADER_VERSION)
+	computeVersion  = vk.MakeVersion(1, 3, vk.HEADER_VERSION)
+)
 
 // extension is one row of the support table.
 type extension struct {
@@ -388,6 +392,8 @@ var commands = cabi.Commands{
 	CmdSetLineStippleEnableEXT:         vkCmdSetLineStippleEnableEXT,
 	CmdSetDepthClampRangeEXT:           vkCmdSetDepthClampRangeEXT,
 	CmdSetDepthClipNegativeOneToOneEXT: vkCmdSetDepthClipNegativeOneToOneEXT,
+	CmdSetPatchControlPointsEXT:        vkCmdSetPatchControlPointsEXT,
+	CmdSetTessellationDomainOriginEXT:  vkCmdSetTessellationDomainOriginEXT,
 	CmdSetLineStipple:                  vkCmdSetLineStipple,
 	CmdSetLineWidth:                    vkCmdSetLineWidth,
 	CmdSetDepthBias:                    vkCmdSetDepthBias,

@@ -43,7 +43,7 @@ func TestExtensionsMeetTheirDependencies(t *testing.T) {
 	has := func(name string) bool {
 		var major, minor uint32
 		if n, _ := fmt.Sscanf(name, "VK_VERSION_%d_%d", &major, &minor); n == 2 {
-			return vk.MakeVersion(major, minor, 0) <= supportedVersion
+			return vk.MakeVersion(major, minor, 0) <= computeVersion
 		}
 		return supports(instanceExtensions, name) || supports(deviceExtensions, name)
 	}

@@ -416,6 +416,8 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetStencilTestEnable_commandBuffer_recording
 	case "vkCmdSetStencilOp":
 		return vk.VUID_vkCmdSetStencilOp_commandBuffer_recording
+	case "vkCmdSetPatchControlPointsEXT":
+		return vk.VUID_vkCmdSetPatchControlPointsEXT_commandBuffer_recording
 	case "vkCmdSetRasterizerDiscardEnable":
 		return vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_recording
 	case "vkCmdSetDepthBiasEnable":
@@ -424,6 +426,8 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetLogicOpEXT_commandBuffer_recording
 	case "vkCmdSetPrimitiveRestartEnable":
 		return vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_recording
+	case "vkCmdSetTessellationDomainOriginEXT":
+		return vk.VUID_vkCmdSetTessellationDomainOriginEXT_commandBuffer_recording
 	case "vkCmdSetDepthClampEnableEXT":
 		return vk.VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_recording
 	case "vkCmdSetPolygonModeEXT":
@@ -599,6 +603,8 @@ func graphicsRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetStencilTestEnable_commandBuffer_cmdpool
 	case "vkCmdSetStencilOp":
 		return vk.VUID_vkCmdSetStencilOp_commandBuffer_cmdpool
+	case "vkCmdSetPatchControlPointsEXT":
+		return vk.VUID_vkCmdSetPatchControlPointsEXT_commandBuffer_cmdpool
 	case "vkCmdSetRasterizerDiscardEnable":
 		return vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_cmdpool
 	case "vkCmdSetDepthBiasEnable":
@@ -607,6 +613,8 @@ func graphicsRule(command string) vk.VUID {
 		return vk.VUID_vkCmdSetLogicOpEXT_commandBuffer_cmdpool
 	case "vkCmdSetPrimitiveRestartEnable":
 		return vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_cmdpool
+	case "vkCmdSetTessellationDomainOriginEXT":
+		return vk.VUID_vkCmdSetTessellationDomainOriginEXT_commandBuffer_cmdpool
 	case "vkCmdSetDepthClampEnableEXT":
 		return vk.VUID_vkCmdSetDepthClampEnableEXT_commandBuffer_cmdpool
 	case "vkCmdSetPolygonModeEXT":
@@ -4294,6 +4302,15 @@ func vkCmdSetStencilOp(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFl
 	cmdSetStencilOp(commandBufferObject, faceMask, failOp, passOp, depthFailOp, compareOp)
 }
 
+func vkCmdSetPatchControlPointsEXT(commandBuffer vk.CommandBuffer, patchControlPoints uint32) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetPatchControlPointsEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetPatchControlPointsEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetPatchControlPointsEXT(commandBufferObject, patchControlPoints)
+}
+
 func vkCmdSetRasterizerDiscardEnable(commandBuffer vk.CommandBuffer, rasterizerDiscardEnable vk.Bool32) {
 	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
 	if commandBufferObject == nil {
@@ -4328,6 +4345,15 @@ func vkCmdSetPrimitiveRestartEnable(commandBuffer vk.CommandBuffer, primitiveRes
 		return
 	}
 	cmdSetPrimitiveRestartEnable(commandBufferObject, primitiveRestartEnable)
+}
+
+func vkCmdSetTessellationDomainOriginEXT(commandBuffer vk.CommandBuffer, domainOrigin vk.TessellationDomainOrigin) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetTessellationDomainOriginEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetTessellationDomainOriginEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetTessellationDomainOriginEXT(commandBufferObject, domainOrigin)
 }
 
 func vkCmdSetDepthClampEnableEXT(commandBuffer vk.CommandBuffer, depthClampEnable vk.Bool32) {

@@ -1723,6 +1723,12 @@ var handleTests = []handleTest{
 		commands.CmdSetStencilOp(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, 0, 0, 0, 0)
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkCmdSetPatchControlPointsEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetPatchControlPointsEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetPatchControlPointsEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkCmdSetRasterizerDiscardEnable", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetRasterizerDiscardEnable_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
@@ -1745,6 +1751,12 @@ var handleTests = []handleTest{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetPrimitiveRestartEnable_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {
 		commands.CmdSetPrimitiveRestartEnable(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkCmdSetTessellationDomainOriginEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetTessellationDomainOriginEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetTessellationDomainOriginEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
 		return vk.ERROR_UNKNOWN
 	}},
 	{"vkCmdSetDepthClampEnableEXT", []handlePlace{

@@ -20,7 +20,7 @@ const (
 	// FormatVersion is the file format version that New writes.
 	FormatVersion = "1.0.1"
 	// APIVersion is the Vulkan version of the driver in this tree, as its manifest states it.
-	APIVersion = "1.3.360"
+	APIVersion = "1.4.360"
 	// LibraryName is the file name of the driver's shared library.
 	LibraryName = "libvulkan_farside.so"
 

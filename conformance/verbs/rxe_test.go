@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -137,8 +136,23 @@ func (r *rxe) listens(t *testing.T, farside bool, program string) bool {
 	return strings.Contains(r.here(t, "rdma resource show cm_id"), "LISTEN")
 }
 
-// run runs a program's server on one of the two and its client on the other one.
+// run runs a program's server on one of the two and its client on the other one. Where an end missed the last
+// acknowledgement of one that is gone, its own end tells nothing, and both run again. By chance that happens in one of
+// thirty runs or so; three times in a row it is a defect.
 func (r *rxe) run(t *testing.T, farsideServes bool, line, want string) {
+	t.Helper()
+	for range 3 {
+		missed := r.once(t, farsideServes, line, want)
+		if missed == "" {
+			return
+		}
+		t.Logf("again: %s", missed)
+	}
+	t.Error("an end missed the last acknowledgement three times")
+}
+
+// once is a run. It says how it saw that an end missed the last acknowledgement, if so.
+func (r *rxe) once(t *testing.T, farsideServes bool, line, want string) (missed string) {
 	t.Helper()
 	server, client := strings.Fields(line), strings.Fields(line)
 	at := rxeAddress
@@ -151,8 +165,8 @@ func (r *rxe) run(t *testing.T, farsideServes bool, line, want string) {
 		client = append(client, at)
 	}
 	var said [2]bytes.Buffer
-	s, c := r.program(t, farsideServes, &said[0], server), r.program(t, !farsideServes, &said[1], client)
-	if err := s.Start(); err != nil {
+	programs := [2]*exec.Cmd{r.program(t, farsideServes, &said[0], server), r.program(t, !farsideServes, &said[1], client)}
+	if err := programs[0].Start(); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(timeout); !r.listens(t, farsideServes, server[0]); time.Sleep(10 * time.Millisecond) {
@@ -160,22 +174,96 @@ func (r *rxe) run(t *testing.T, farsideServes bool, line, want string) {
 			t.Fatalf("%v does not listen: %s", server, said[0].String())
 		}
 	}
-	failedClient := failure(c.Run(), &said[1])
-	var late atomic.Bool
-	if server[0] == "rping" && r.lossy {
-		// rping destroys its identifier as soon as it has disconnected, and then neither the kernel nor Farside sends the
-		// message again that says so. A server whose client's message got lost waits for ever.
-		timer := time.AfterFunc(5*time.Second, func() { late.Store(s.Cancel() == nil) })
-		defer timer.Stop()
+	if err := programs[1].Start(); err != nil {
+		t.Fatal(err)
 	}
-	failedServer := failure(s.Wait(), &said[0])
-	if late.Load() && failedClient == nil {
-		failedServer = nil
+	var failed [2]error
+	ended := make(chan int, 2)
+	for i, cmd := range programs {
+		go func() {
+			failed[i] = failure(cmd.Wait(), &said[i])
+			ended <- i
+		}()
 	}
-	if failedClient != nil || failedServer != nil || !regexp.MustCompile(want).MatchString(said[1].String()) {
-		t.Errorf("client %v, server %v, and the client should say %q\n%s\n%s", failedClient, failedServer, want,
-			said[1].String(), said[0].String())
+	state := "" // of a run that hangs
+	for alive, first := 2, -1; alive > 0; {
+		select {
+		case first = <-ended:
+			alive--
+		case <-time.After(5 * time.Second):
+			switch {
+			case r.lossy && server[0] == "rping" && first == 1 && failed[1] == nil:
+				// rping destroys its identifier as soon as it has disconnected, and then neither the kernel nor Farside
+				// sends the message again that says so. A server whose client's message got lost waits for ever.
+				_ = programs[0].Cancel()
+				<-ended
+				alive, failed[0] = 0, nil
+			case r.lossy && server[0] == "ibv_rc_pingpong" && first >= 0 && failed[first] == nil:
+				if missed = r.sendsForEver(); missed != "" {
+					_ = programs[1-first].Cancel()
+					<-ended
+					return missed
+				}
+			}
+			if alive > 0 {
+				state = r.state(programs[:])
+			}
+		}
 	}
+	for i := range programs {
+		if r.lossy && failed[1-i] == nil && failed[i] != nil &&
+			strings.Contains(said[i].String(), "Failed status transport retry counter exceeded (12) for wr_id 2") {
+			return said[i].String()
+		}
+	}
+	if failed[0] != nil || failed[1] != nil || !regexp.MustCompile(want).MatchString(said[1].String()) {
+		t.Errorf("client %v, server %v, and the client should say %q\n%s\n%s\n%s", failed[1], failed[0], want,
+			said[1].String(), said[0].String(), state)
+	}
+	return ""
+}
+
+// sendsForEver says whether rxe sends packets for the other end of a program, which ended seconds ago.
+//
+// ibv_rc_pingpong ends as soon as it has the last message and all of its own are acknowledged. Its queue pair goes with
+// it, on an adapter as well. If its acknowledgement of the last message got lost, the other end sends that message
+// again, to nobody. Farside ends with IBV_WC_RETRY_EXC_ERR after seven times, as InfiniBand's specification has it.
+// rxe takes the number 7 for no limit (COMPST_ERROR_RETRY in its rxe_comp.c counts all but 7 down), which InfiniBand
+// has for RNR retries alone: on a link that lost 5 %, two of 60 runs ended so. The queue pair of rxe stood in RTS, and
+// sent for as long as one looked. perftest's ends tell each other by TCP that they are done, before they destroy
+// anything.
+func (r *rxe) sendsForEver() string {
+	before := r.sent()
+	time.Sleep(2 * time.Second)
+	if n := r.sent() - before; n >= 20 {
+		return fmt.Sprintf("rxe has sent %d packets in two seconds to a program that is gone", n)
+	}
+	return ""
+}
+
+// sent is how many packets have left rxe's end of the link.
+func (r *rxe) sent() int {
+	b, _ := os.ReadFile("/sys/class/net/farside-v0/statistics/tx_packets")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return n
+}
+
+// state is what a hang's cause may be seen from: queue pairs, whether packets still go, and where the programs are.
+func (r *rxe) state(programs []*exec.Cmd) string {
+	qps, _ := exec.Command("rdma", "resource", "show", "qp").CombinedOutput()
+	before := r.sent()
+	time.Sleep(time.Second)
+	text := fmt.Sprintf("rxe's end sent %d packets in a second\n%s", r.sent()-before, qps)
+	for _, cmd := range programs {
+		text += strings.Join(cmd.Args, " ") + "\n"
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", cmd.Process.Pid))
+		for _, task := range tasks {
+			stat, _ := os.ReadFile(task + "/stat")
+			stack, _ := os.ReadFile(task + "/stack")
+			text += string(stat) + string(stack)
+		}
+	}
+	return text
 }
 
 // TestRXE has a kernel's adapter talk to Farside by unmodified programs, both ways: those of unreliable queue pairs on

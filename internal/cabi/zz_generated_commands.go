@@ -255,10 +255,12 @@ type Commands struct {
 	CmdSetDepthBoundsTestEnable                      func(commandBuffer vk.CommandBuffer, depthBoundsTestEnable vk.Bool32)
 	CmdSetStencilTestEnable                          func(commandBuffer vk.CommandBuffer, stencilTestEnable vk.Bool32)
 	CmdSetStencilOp                                  func(commandBuffer vk.CommandBuffer, faceMask vk.StencilFaceFlags, failOp vk.StencilOp, passOp vk.StencilOp, depthFailOp vk.StencilOp, compareOp vk.CompareOp)
+	CmdSetPatchControlPointsEXT                      func(commandBuffer vk.CommandBuffer, patchControlPoints uint32)
 	CmdSetRasterizerDiscardEnable                    func(commandBuffer vk.CommandBuffer, rasterizerDiscardEnable vk.Bool32)
 	CmdSetDepthBiasEnable                            func(commandBuffer vk.CommandBuffer, depthBiasEnable vk.Bool32)
 	CmdSetLogicOpEXT                                 func(commandBuffer vk.CommandBuffer, logicOp vk.LogicOp)
 	CmdSetPrimitiveRestartEnable                     func(commandBuffer vk.CommandBuffer, primitiveRestartEnable vk.Bool32)
+	CmdSetTessellationDomainOriginEXT                func(commandBuffer vk.CommandBuffer, domainOrigin vk.TessellationDomainOrigin)
 	CmdSetDepthClampEnableEXT                        func(commandBuffer vk.CommandBuffer, depthClampEnable vk.Bool32)
 	CmdSetPolygonModeEXT                             func(commandBuffer vk.CommandBuffer, polygonMode vk.PolygonMode)
 	CmdSetRasterizationSamplesEXT                    func(commandBuffer vk.CommandBuffer, rasterizationSamples vk.SampleCountFlagBits)
@@ -319,7 +321,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [306]string{
+var names = [308]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -565,70 +567,72 @@ var names = [306]string{
 	243: "vkCmdSetDepthBoundsTestEnable",
 	244: "vkCmdSetStencilTestEnable",
 	245: "vkCmdSetStencilOp",
-	246: "vkCmdSetRasterizerDiscardEnable",
-	247: "vkCmdSetDepthBiasEnable",
-	248: "vkCmdSetLogicOpEXT",
-	249: "vkCmdSetPrimitiveRestartEnable",
-	250: "vkCmdSetDepthClampEnableEXT",
-	251: "vkCmdSetPolygonModeEXT",
-	252: "vkCmdSetRasterizationSamplesEXT",
-	253: "vkCmdSetSampleMaskEXT",
-	254: "vkCmdSetAlphaToCoverageEnableEXT",
-	255: "vkCmdSetAlphaToOneEnableEXT",
-	256: "vkCmdSetLogicOpEnableEXT",
-	257: "vkCmdSetColorBlendEnableEXT",
-	258: "vkCmdSetColorBlendEquationEXT",
-	259: "vkCmdSetColorWriteMaskEXT",
-	260: "vkCmdSetDepthClipEnableEXT",
-	261: "vkCmdSetProvokingVertexModeEXT",
-	262: "vkCmdSetLineRasterizationModeEXT",
-	263: "vkCmdSetLineStippleEnableEXT",
-	264: "vkCmdSetDepthClipNegativeOneToOneEXT",
-	265: "vkCreatePrivateDataSlot",
-	266: "vkDestroyPrivateDataSlot",
-	267: "vkSetPrivateData",
-	268: "vkGetPrivateData",
-	269: "vkCmdCopyBuffer2",
-	270: "vkCmdCopyImage2",
-	271: "vkCmdBlitImage2",
-	272: "vkCmdCopyBufferToImage2",
-	273: "vkCmdCopyImageToBuffer2",
-	274: "vkCmdResolveImage2",
-	275: "vkCmdSetVertexInputEXT",
-	276: "vkCmdSetColorWriteEnableEXT",
-	277: "vkCmdSetEvent2",
-	278: "vkCmdResetEvent2",
-	279: "vkCmdWaitEvents2",
-	280: "vkCmdPipelineBarrier2",
-	281: "vkQueueSubmit2",
-	282: "vkCmdWriteTimestamp2",
-	283: "vkCmdWriteBufferMarker2AMD",
-	284: "vkCopyMemoryToImage",
-	285: "vkCopyImageToMemory",
-	286: "vkCopyImageToImage",
-	287: "vkTransitionImageLayout",
-	288: "vkSetDeviceMemoryPriorityEXT",
-	289: "vkWaitForPresent2KHR",
-	290: "vkWaitForPresentKHR",
-	291: "vkCmdBeginRendering",
-	292: "vkCmdEndRendering",
-	293: "vkGetImageSubresourceLayout2",
-	294: "vkCmdSetDepthBias2EXT",
-	295: "vkReleaseSwapchainImagesKHR",
-	296: "vkGetDeviceImageSubresourceLayout",
-	297: "vkMapMemory2",
-	298: "vkUnmapMemory2",
-	299: "vkCmdBindDescriptorSets2",
-	300: "vkCmdPushConstants2",
-	301: "vkCmdPushDescriptorSet2",
-	302: "vkCmdPushDescriptorSetWithTemplate2",
-	303: "vkCmdSetRenderingAttachmentLocations",
-	304: "vkCmdSetRenderingInputAttachmentIndices",
-	305: "vkCmdSetDepthClampRangeEXT",
+	246: "vkCmdSetPatchControlPointsEXT",
+	247: "vkCmdSetRasterizerDiscardEnable",
+	248: "vkCmdSetDepthBiasEnable",
+	249: "vkCmdSetLogicOpEXT",
+	250: "vkCmdSetPrimitiveRestartEnable",
+	251: "vkCmdSetTessellationDomainOriginEXT",
+	252: "vkCmdSetDepthClampEnableEXT",
+	253: "vkCmdSetPolygonModeEXT",
+	254: "vkCmdSetRasterizationSamplesEXT",
+	255: "vkCmdSetSampleMaskEXT",
+	256: "vkCmdSetAlphaToCoverageEnableEXT",
+	257: "vkCmdSetAlphaToOneEnableEXT",
+	258: "vkCmdSetLogicOpEnableEXT",
+	259: "vkCmdSetColorBlendEnableEXT",
+	260: "vkCmdSetColorBlendEquationEXT",
+	261: "vkCmdSetColorWriteMaskEXT",
+	262: "vkCmdSetDepthClipEnableEXT",
+	263: "vkCmdSetProvokingVertexModeEXT",
+	264: "vkCmdSetLineRasterizationModeEXT",
+	265: "vkCmdSetLineStippleEnableEXT",
+	266: "vkCmdSetDepthClipNegativeOneToOneEXT",
+	267: "vkCreatePrivateDataSlot",
+	268: "vkDestroyPrivateDataSlot",
+	269: "vkSetPrivateData",
+	270: "vkGetPrivateData",
+	271: "vkCmdCopyBuffer2",
+	272: "vkCmdCopyImage2",
+	273: "vkCmdBlitImage2",
+	274: "vkCmdCopyBufferToImage2",
+	275: "vkCmdCopyImageToBuffer2",
+	276: "vkCmdResolveImage2",
+	277: "vkCmdSetVertexInputEXT",
+	278: "vkCmdSetColorWriteEnableEXT",
+	279: "vkCmdSetEvent2",
+	280: "vkCmdResetEvent2",
+	281: "vkCmdWaitEvents2",
+	282: "vkCmdPipelineBarrier2",
+	283: "vkQueueSubmit2",
+	284: "vkCmdWriteTimestamp2",
+	285: "vkCmdWriteBufferMarker2AMD",
+	286: "vkCopyMemoryToImage",
+	287: "vkCopyImageToMemory",
+	288: "vkCopyImageToImage",
+	289: "vkTransitionImageLayout",
+	290: "vkSetDeviceMemoryPriorityEXT",
+	291: "vkWaitForPresent2KHR",
+	292: "vkWaitForPresentKHR",
+	293: "vkCmdBeginRendering",
+	294: "vkCmdEndRendering",
+	295: "vkGetImageSubresourceLayout2",
+	296: "vkCmdSetDepthBias2EXT",
+	297: "vkReleaseSwapchainImagesKHR",
+	298: "vkGetDeviceImageSubresourceLayout",
+	299: "vkMapMemory2",
+	300: "vkUnmapMemory2",
+	301: "vkCmdBindDescriptorSets2",
+	302: "vkCmdPushConstants2",
+	303: "vkCmdPushDescriptorSet2",
+	304: "vkCmdPushDescriptorSetWithTemplate2",
+	305: "vkCmdSetRenderingAttachmentLocations",
+	306: "vkCmdSetRenderingInputAttachmentIndices",
+	307: "vkCmdSetDepthClampRangeEXT",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [306]uint8{
+var resultKinds = [308]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -733,18 +737,18 @@ var resultKinds = [306]uint8{
 	229: kindResult, // vkGetPipelineExecutableStatisticsKHR
 	230: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
 	232: kindResult, // vkGetPhysicalDeviceToolProperties
-	265: kindResult, // vkCreatePrivateDataSlot
-	267: kindResult, // vkSetPrivateData
-	281: kindResult, // vkQueueSubmit2
-	284: kindResult, // vkCopyMemoryToImage
-	285: kindResult, // vkCopyImageToMemory
-	286: kindResult, // vkCopyImageToImage
-	287: kindResult, // vkTransitionImageLayout
-	289: kindResult, // vkWaitForPresent2KHR
-	290: kindResult, // vkWaitForPresentKHR
-	295: kindResult, // vkReleaseSwapchainImagesKHR
-	297: kindResult, // vkMapMemory2
-	298: kindResult, // vkUnmapMemory2
+	267: kindResult, // vkCreatePrivateDataSlot
+	269: kindResult, // vkSetPrivateData
+	283: kindResult, // vkQueueSubmit2
+	286: kindResult, // vkCopyMemoryToImage
+	287: kindResult, // vkCopyImageToMemory
+	288: kindResult, // vkCopyImageToImage
+	289: kindResult, // vkTransitionImageLayout
+	291: kindResult, // vkWaitForPresent2KHR
+	292: kindResult, // vkWaitForPresentKHR
+	297: kindResult, // vkReleaseSwapchainImagesKHR
+	299: kindResult, // vkMapMemory2
+	300: kindResult, // vkUnmapMemory2
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
@@ -766,11 +770,11 @@ var indices = [842]uint16{
 	36:  139, // vkCmdBeginRenderPass
 	37:  215, // vkCmdBeginRenderPass2
 	38:  215, // vkCmdBeginRenderPass2KHR
-	39:  291, // vkCmdBeginRendering
-	40:  291, // vkCmdBeginRenderingKHR
+	39:  293, // vkCmdBeginRendering
+	40:  293, // vkCmdBeginRenderingKHR
 	48:  107, // vkCmdBindDescriptorSets
-	49:  299, // vkCmdBindDescriptorSets2
-	50:  299, // vkCmdBindDescriptorSets2KHR
+	49:  301, // vkCmdBindDescriptorSets2
+	50:  301, // vkCmdBindDescriptorSets2KHR
 	51:  108, // vkCmdBindIndexBuffer
 	52:  238, // vkCmdBindIndexBuffer2
 	53:  238, // vkCmdBindIndexBuffer2KHR
@@ -779,23 +783,23 @@ var indices = [842]uint16{
 	66:  239, // vkCmdBindVertexBuffers2
 	67:  239, // vkCmdBindVertexBuffers2EXT
 	69:  120, // vkCmdBlitImage
-	70:  271, // vkCmdBlitImage2
-	71:  271, // vkCmdBlitImage2KHR
+	70:  273, // vkCmdBlitImage2
+	71:  273, // vkCmdBlitImage2KHR
 	78:  127, // vkCmdClearAttachments
 	79:  125, // vkCmdClearColorImage
 	80:  126, // vkCmdClearDepthStencilImage
 	86:  118, // vkCmdCopyBuffer
-	87:  269, // vkCmdCopyBuffer2
-	88:  269, // vkCmdCopyBuffer2KHR
+	87:  271, // vkCmdCopyBuffer2
+	88:  271, // vkCmdCopyBuffer2KHR
 	89:  121, // vkCmdCopyBufferToImage
-	90:  272, // vkCmdCopyBufferToImage2
-	91:  272, // vkCmdCopyBufferToImage2KHR
+	90:  274, // vkCmdCopyBufferToImage2
+	91:  274, // vkCmdCopyBufferToImage2KHR
 	93:  119, // vkCmdCopyImage
-	94:  270, // vkCmdCopyImage2
-	95:  270, // vkCmdCopyImage2KHR
+	94:  272, // vkCmdCopyImage2
+	95:  272, // vkCmdCopyImage2KHR
 	96:  122, // vkCmdCopyImageToBuffer
-	97:  273, // vkCmdCopyImageToBuffer2
-	98:  273, // vkCmdCopyImageToBuffer2KHR
+	97:  275, // vkCmdCopyImageToBuffer2
+	98:  275, // vkCmdCopyImageToBuffer2KHR
 	110: 137, // vkCmdCopyQueryPoolResults
 	123: 116, // vkCmdDispatch
 	124: 181, // vkCmdDispatchBase
@@ -818,8 +822,8 @@ var indices = [842]uint16{
 	169: 141, // vkCmdEndRenderPass
 	170: 217, // vkCmdEndRenderPass2
 	171: 217, // vkCmdEndRenderPass2KHR
-	172: 292, // vkCmdEndRendering
-	175: 292, // vkCmdEndRenderingKHR
+	172: 294, // vkCmdEndRendering
+	175: 294, // vkCmdEndRenderingKHR
 	180: 142, // vkCmdExecuteCommands
 	183: 124, // vkCmdFillBuffer
 	186: 208, // vkCmdInsertDebugUtilsLabelEXT
@@ -827,46 +831,46 @@ var indices = [842]uint16{
 	188: 216, // vkCmdNextSubpass2
 	189: 216, // vkCmdNextSubpass2KHR
 	191: 132, // vkCmdPipelineBarrier
-	192: 280, // vkCmdPipelineBarrier2
-	193: 280, // vkCmdPipelineBarrier2KHR
+	192: 282, // vkCmdPipelineBarrier2
+	193: 282, // vkCmdPipelineBarrier2KHR
 	196: 138, // vkCmdPushConstants
-	197: 300, // vkCmdPushConstants2
-	198: 300, // vkCmdPushConstants2KHR
+	197: 302, // vkCmdPushConstants2
+	198: 302, // vkCmdPushConstants2KHR
 	200: 161, // vkCmdPushDescriptorSet
-	201: 301, // vkCmdPushDescriptorSet2
-	202: 301, // vkCmdPushDescriptorSet2KHR
+	201: 303, // vkCmdPushDescriptorSet2
+	202: 303, // vkCmdPushDescriptorSet2KHR
 	203: 161, // vkCmdPushDescriptorSetKHR
 	204: 186, // vkCmdPushDescriptorSetWithTemplate
-	205: 302, // vkCmdPushDescriptorSetWithTemplate2
-	206: 302, // vkCmdPushDescriptorSetWithTemplate2KHR
+	205: 304, // vkCmdPushDescriptorSetWithTemplate2
+	206: 304, // vkCmdPushDescriptorSetWithTemplate2KHR
 	207: 186, // vkCmdPushDescriptorSetWithTemplateKHR
 	208: 130, // vkCmdResetEvent
-	209: 278, // vkCmdResetEvent2
-	210: 278, // vkCmdResetEvent2KHR
+	209: 280, // vkCmdResetEvent2
+	210: 280, // vkCmdResetEvent2KHR
 	211: 135, // vkCmdResetQueryPool
 	212: 128, // vkCmdResolveImage
-	213: 274, // vkCmdResolveImage2
-	214: 274, // vkCmdResolveImage2KHR
-	215: 254, // vkCmdSetAlphaToCoverageEnableEXT
-	216: 255, // vkCmdSetAlphaToOneEnableEXT
+	213: 276, // vkCmdResolveImage2
+	214: 276, // vkCmdResolveImage2KHR
+	215: 256, // vkCmdSetAlphaToCoverageEnableEXT
+	216: 257, // vkCmdSetAlphaToOneEnableEXT
 	218: 102, // vkCmdSetBlendConstants
-	222: 257, // vkCmdSetColorBlendEnableEXT
-	223: 258, // vkCmdSetColorBlendEquationEXT
-	224: 276, // vkCmdSetColorWriteEnableEXT
-	225: 259, // vkCmdSetColorWriteMaskEXT
+	222: 259, // vkCmdSetColorBlendEnableEXT
+	223: 260, // vkCmdSetColorBlendEquationEXT
+	224: 278, // vkCmdSetColorWriteEnableEXT
+	225: 261, // vkCmdSetColorWriteMaskEXT
 	234: 233, // vkCmdSetCullMode
 	235: 233, // vkCmdSetCullModeEXT
 	236: 101, // vkCmdSetDepthBias
-	237: 294, // vkCmdSetDepthBias2EXT
-	238: 247, // vkCmdSetDepthBiasEnable
-	239: 247, // vkCmdSetDepthBiasEnableEXT
+	237: 296, // vkCmdSetDepthBias2EXT
+	238: 248, // vkCmdSetDepthBiasEnable
+	239: 248, // vkCmdSetDepthBiasEnableEXT
 	240: 103, // vkCmdSetDepthBounds
 	241: 243, // vkCmdSetDepthBoundsTestEnable
 	242: 243, // vkCmdSetDepthBoundsTestEnableEXT
-	243: 250, // vkCmdSetDepthClampEnableEXT
-	244: 305, // vkCmdSetDepthClampRangeEXT
-	245: 260, // vkCmdSetDepthClipEnableEXT
-	246: 264, // vkCmdSetDepthClipNegativeOneToOneEXT
+	243: 252, // vkCmdSetDepthClampEnableEXT
+	244: 307, // vkCmdSetDepthClampRangeEXT
+	245: 262, // vkCmdSetDepthClipEnableEXT
+	246: 266, // vkCmdSetDepthClipNegativeOneToOneEXT
 	247: 242, // vkCmdSetDepthCompareOp
 	248: 242, // vkCmdSetDepthCompareOpEXT
 	249: 240, // vkCmdSetDepthTestEnable
@@ -876,32 +880,33 @@ var indices = [842]uint16{
 	255: 177, // vkCmdSetDeviceMask
 	256: 177, // vkCmdSetDeviceMaskKHR
 	261: 129, // vkCmdSetEvent
-	262: 277, // vkCmdSetEvent2
-	263: 277, // vkCmdSetEvent2KHR
+	262: 279, // vkCmdSetEvent2
+	263: 279, // vkCmdSetEvent2KHR
 	269: 234, // vkCmdSetFrontFace
 	270: 234, // vkCmdSetFrontFaceEXT
-	271: 262, // vkCmdSetLineRasterizationModeEXT
+	271: 264, // vkCmdSetLineRasterizationModeEXT
 	272: 231, // vkCmdSetLineStipple
 	273: 231, // vkCmdSetLineStippleEXT
-	274: 263, // vkCmdSetLineStippleEnableEXT
+	274: 265, // vkCmdSetLineStippleEnableEXT
 	275: 231, // vkCmdSetLineStippleKHR
 	276: 100, // vkCmdSetLineWidth
-	277: 248, // vkCmdSetLogicOpEXT
-	278: 256, // vkCmdSetLogicOpEnableEXT
-	283: 251, // vkCmdSetPolygonModeEXT
-	284: 249, // vkCmdSetPrimitiveRestartEnable
-	285: 249, // vkCmdSetPrimitiveRestartEnableEXT
+	277: 249, // vkCmdSetLogicOpEXT
+	278: 258, // vkCmdSetLogicOpEnableEXT
+	279: 246, // vkCmdSetPatchControlPointsEXT
+	283: 253, // vkCmdSetPolygonModeEXT
+	284: 250, // vkCmdSetPrimitiveRestartEnable
+	285: 250, // vkCmdSetPrimitiveRestartEnableEXT
 	287: 235, // vkCmdSetPrimitiveTopology
 	288: 235, // vkCmdSetPrimitiveTopologyEXT
-	289: 261, // vkCmdSetProvokingVertexModeEXT
-	290: 252, // vkCmdSetRasterizationSamplesEXT
-	292: 246, // vkCmdSetRasterizerDiscardEnable
-	293: 246, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 303, // vkCmdSetRenderingAttachmentLocations
-	296: 303, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 304, // vkCmdSetRenderingInputAttachmentIndices
-	298: 304, // vkCmdSetRenderingInputAttachmentIndicesKHR
-	302: 253, // vkCmdSetSampleMaskEXT
+	289: 263, // vkCmdSetProvokingVertexModeEXT
+	290: 254, // vkCmdSetRasterizationSamplesEXT
+	292: 247, // vkCmdSetRasterizerDiscardEnable
+	293: 247, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 305, // vkCmdSetRenderingAttachmentLocations
+	296: 305, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 306, // vkCmdSetRenderingInputAttachmentIndices
+	298: 306, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	302: 255, // vkCmdSetSampleMaskEXT
 	303: 99,  // vkCmdSetScissor
 	304: 237, // vkCmdSetScissorWithCount
 	305: 237, // vkCmdSetScissorWithCountEXT
@@ -912,25 +917,26 @@ var indices = [842]uint16{
 	311: 244, // vkCmdSetStencilTestEnable
 	312: 244, // vkCmdSetStencilTestEnableEXT
 	313: 105, // vkCmdSetStencilWriteMask
-	315: 275, // vkCmdSetVertexInputEXT
+	314: 251, // vkCmdSetTessellationDomainOriginEXT
+	315: 277, // vkCmdSetVertexInputEXT
 	316: 98,  // vkCmdSetViewport
 	321: 236, // vkCmdSetViewportWithCount
 	322: 236, // vkCmdSetViewportWithCountEXT
 	328: 123, // vkCmdUpdateBuffer
 	331: 131, // vkCmdWaitEvents
-	332: 279, // vkCmdWaitEvents2
-	333: 279, // vkCmdWaitEvents2KHR
-	336: 283, // vkCmdWriteBufferMarker2AMD
+	332: 281, // vkCmdWaitEvents2
+	333: 281, // vkCmdWaitEvents2KHR
+	336: 285, // vkCmdWriteBufferMarker2AMD
 	337: 213, // vkCmdWriteBufferMarkerAMD
 	340: 136, // vkCmdWriteTimestamp
-	341: 282, // vkCmdWriteTimestamp2
-	342: 282, // vkCmdWriteTimestamp2KHR
-	347: 286, // vkCopyImageToImage
-	348: 286, // vkCopyImageToImageEXT
-	349: 285, // vkCopyImageToMemory
-	350: 285, // vkCopyImageToMemoryEXT
-	352: 284, // vkCopyMemoryToImage
-	353: 284, // vkCopyMemoryToImageEXT
+	341: 284, // vkCmdWriteTimestamp2
+	342: 284, // vkCmdWriteTimestamp2KHR
+	347: 288, // vkCopyImageToImage
+	348: 288, // vkCopyImageToImageEXT
+	349: 287, // vkCopyImageToMemory
+	350: 287, // vkCopyImageToMemoryEXT
+	352: 286, // vkCopyMemoryToImage
+	353: 286, // vkCopyMemoryToImageEXT
 	361: 53,  // vkCreateBuffer
 	363: 55,  // vkCreateBufferView
 	364: 89,  // vkCreateCommandPool
@@ -951,8 +957,8 @@ var indices = [842]uint16{
 	398: 1,   // vkCreateInstance
 	404: 64,  // vkCreatePipelineCache
 	405: 71,  // vkCreatePipelineLayout
-	406: 265, // vkCreatePrivateDataSlot
-	407: 265, // vkCreatePrivateDataSlotEXT
+	406: 267, // vkCreatePrivateDataSlot
+	407: 267, // vkCreatePrivateDataSlotEXT
 	408: 49,  // vkCreateQueryPool
 	411: 85,  // vkCreateRenderPass
 	412: 214, // vkCreateRenderPass2
@@ -981,8 +987,8 @@ var indices = [842]uint16{
 	473: 70,  // vkDestroyPipeline
 	475: 65,  // vkDestroyPipelineCache
 	476: 72,  // vkDestroyPipelineLayout
-	477: 266, // vkDestroyPrivateDataSlot
-	478: 266, // vkDestroyPrivateDataSlotEXT
+	477: 268, // vkDestroyPrivateDataSlot
+	478: 268, // vkDestroyPrivateDataSlotEXT
 	479: 50,  // vkDestroyQueryPool
 	480: 86,  // vkDestroyRenderPass
 	481: 74,  // vkDestroySampler
@@ -1028,8 +1034,8 @@ var indices = [842]uint16{
 	560: 193, // vkGetDeviceImageMemoryRequirementsKHR
 	561: 194, // vkGetDeviceImageSparseMemoryRequirements
 	562: 194, // vkGetDeviceImageSparseMemoryRequirementsKHR
-	563: 296, // vkGetDeviceImageSubresourceLayout
-	564: 296, // vkGetDeviceImageSubresourceLayoutKHR
+	563: 298, // vkGetDeviceImageSubresourceLayout
+	564: 298, // vkGetDeviceImageSubresourceLayoutKHR
 	565: 29,  // vkGetDeviceMemoryCommitment
 	566: 227, // vkGetDeviceMemoryOpaqueCaptureAddress
 	567: 227, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
@@ -1047,9 +1053,9 @@ var indices = [842]uint16{
 	602: 191, // vkGetImageSparseMemoryRequirements2
 	603: 191, // vkGetImageSparseMemoryRequirements2KHR
 	604: 59,  // vkGetImageSubresourceLayout
-	605: 293, // vkGetImageSubresourceLayout2
-	606: 293, // vkGetImageSubresourceLayout2EXT
-	607: 293, // vkGetImageSubresourceLayout2KHR
+	605: 295, // vkGetImageSubresourceLayout2
+	606: 295, // vkGetImageSubresourceLayout2EXT
+	607: 295, // vkGetImageSubresourceLayout2KHR
 	612: 5,   // vkGetInstanceProcAddr
 	616: 164, // vkGetMemoryFdKHR
 	617: 165, // vkGetMemoryFdPropertiesKHR
@@ -1098,8 +1104,8 @@ var indices = [842]uint16{
 	707: 230, // vkGetPipelineExecutableInternalRepresentationsKHR
 	708: 228, // vkGetPipelineExecutablePropertiesKHR
 	709: 229, // vkGetPipelineExecutableStatisticsKHR
-	714: 268, // vkGetPrivateData
-	715: 268, // vkGetPrivateDataEXT
+	714: 270, // vkGetPrivateData
+	715: 270, // vkGetPrivateDataEXT
 	716: 51,  // vkGetQueryPoolResults
 	725: 87,  // vkGetRenderAreaGranularity
 	726: 88,  // vkGetRenderingAreaGranularity
@@ -1112,8 +1118,8 @@ var indices = [842]uint16{
 	755: 169, // vkImportSemaphoreFdKHR
 	759: 28,  // vkInvalidateMappedMemoryRanges
 	762: 25,  // vkMapMemory
-	763: 297, // vkMapMemory2
-	764: 297, // vkMapMemory2KHR
+	763: 299, // vkMapMemory2
+	764: 299, // vkMapMemory2KHR
 	765: 67,  // vkMergePipelineCaches
 	767: 203, // vkQueueBeginDebugUtilsLabelEXT
 	768: 36,  // vkQueueBindSparse
@@ -1121,11 +1127,11 @@ var indices = [842]uint16{
 	770: 205, // vkQueueInsertDebugUtilsLabelEXT
 	773: 152, // vkQueuePresentKHR
 	776: 20,  // vkQueueSubmit
-	777: 281, // vkQueueSubmit2
-	778: 281, // vkQueueSubmit2KHR
+	777: 283, // vkQueueSubmit2
+	778: 283, // vkQueueSubmit2KHR
 	779: 21,  // vkQueueWaitIdle
-	788: 295, // vkReleaseSwapchainImagesEXT
-	789: 295, // vkReleaseSwapchainImagesKHR
+	788: 297, // vkReleaseSwapchainImagesEXT
+	789: 297, // vkReleaseSwapchainImagesKHR
 	790: 96,  // vkResetCommandBuffer
 	791: 91,  // vkResetCommandPool
 	792: 79,  // vkResetDescriptorPool
@@ -1135,31 +1141,31 @@ var indices = [842]uint16{
 	797: 52,  // vkResetQueryPoolEXT
 	800: 201, // vkSetDebugUtilsObjectNameEXT
 	801: 202, // vkSetDebugUtilsObjectTagEXT
-	802: 288, // vkSetDeviceMemoryPriorityEXT
+	802: 290, // vkSetDeviceMemoryPriorityEXT
 	803: 47,  // vkSetEvent
-	811: 267, // vkSetPrivateData
-	812: 267, // vkSetPrivateDataEXT
+	811: 269, // vkSetPrivateData
+	812: 269, // vkSetPrivateDataEXT
 	815: 220, // vkSignalSemaphore
 	816: 220, // vkSignalSemaphoreKHR
 	817: 211, // vkSubmitDebugUtilsMessageEXT
-	818: 287, // vkTransitionImageLayout
-	819: 287, // vkTransitionImageLayoutEXT
+	818: 289, // vkTransitionImageLayout
+	819: 289, // vkTransitionImageLayoutEXT
 	820: 162, // vkTrimCommandPool
 	821: 162, // vkTrimCommandPoolKHR
 	823: 26,  // vkUnmapMemory
-	824: 298, // vkUnmapMemory2
-	825: 298, // vkUnmapMemory2KHR
+	824: 300, // vkUnmapMemory2
+	825: 300, // vkUnmapMemory2KHR
 	827: 185, // vkUpdateDescriptorSetWithTemplate
 	828: 185, // vkUpdateDescriptorSetWithTemplateKHR
 	829: 82,  // vkUpdateDescriptorSets
 	833: 41,  // vkWaitForFences
-	834: 289, // vkWaitForPresent2KHR
-	835: 290, // vkWaitForPresentKHR
+	834: 291, // vkWaitForPresent2KHR
+	835: 292, // vkWaitForPresentKHR
 	836: 219, // vkWaitSemaphores
 	837: 219, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [306]func(*Frame){
+var dispatchers = [308]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1405,66 +1411,68 @@ var dispatchers = [306]func(*Frame){
 	243: callCmdSetDepthBoundsTestEnable,
 	244: callCmdSetStencilTestEnable,
 	245: callCmdSetStencilOp,
-	246: callCmdSetRasterizerDiscardEnable,
-	247: callCmdSetDepthBiasEnable,
-	248: callCmdSetLogicOpEXT,
-	249: callCmdSetPrimitiveRestartEnable,
-	250: callCmdSetDepthClampEnableEXT,
-	251: callCmdSetPolygonModeEXT,
-	252: callCmdSetRasterizationSamplesEXT,
-	253: callCmdSetSampleMaskEXT,
-	254: callCmdSetAlphaToCoverageEnableEXT,
-	255: callCmdSetAlphaToOneEnableEXT,
-	256: callCmdSetLogicOpEnableEXT,
-	257: callCmdSetColorBlendEnableEXT,
-	258: callCmdSetColorBlendEquationEXT,
-	259: callCmdSetColorWriteMaskEXT,
-	260: callCmdSetDepthClipEnableEXT,
-	261: callCmdSetProvokingVertexModeEXT,
-	262: callCmdSetLineRasterizationModeEXT,
-	263: callCmdSetLineStippleEnableEXT,
-	264: callCmdSetDepthClipNegativeOneToOneEXT,
-	265: callCreatePrivateDataSlot,
-	266: callDestroyPrivateDataSlot,
-	267: callSetPrivateData,
-	268: callGetPrivateData,
-	269: callCmdCopyBuffer2,
-	270: callCmdCopyImage2,
-	271: callCmdBlitImage2,
-	272: callCmdCopyBufferToImage2,
-	273: callCmdCopyImageToBuffer2,
-	274: callCmdResolveImage2,
-	275: callCmdSetVertexInputEXT,
-	276: callCmdSetColorWriteEnableEXT,
-	277: callCmdSetEvent2,
-	278: callCmdResetEvent2,
-	279: callCmdWaitEvents2,
-	280: callCmdPipelineBarrier2,
-	281: callQueueSubmit2,
-	282: callCmdWriteTimestamp2,
-	283: callCmdWriteBufferMarker2AMD,
-	284: callCopyMemoryToImage,
-	285: callCopyImageToMemory,
-	286: callCopyImageToImage,
-	287: callTransitionImageLayout,
-	288: callSetDeviceMemoryPriorityEXT,
-	289: callWaitForPresent2KHR,
-	290: callWaitForPresentKHR,
-	291: callCmdBeginRendering,
-	292: callCmdEndRendering,
-	293: callGetImageSubresourceLayout2,
-	294: callCmdSetDepthBias2EXT,
-	295: callReleaseSwapchainImagesKHR,
-	296: callGetDeviceImageSubresourceLayout,
-	297: callMapMemory2,
-	298: callUnmapMemory2,
-	299: callCmdBindDescriptorSets2,
-	300: callCmdPushConstants2,
-	301: callCmdPushDescriptorSet2,
-	302: callCmdPushDescriptorSetWithTemplate2,
-	303: callCmdSetRenderingAttachmentLocations,
-	304: callCmdSetRenderingInputAttachmentIndices,
-	305: callCmdSetDepthClampRangeEXT,
+	246: callCmdSetPatchControlPointsEXT,
+	247: callCmdSetRasterizerDiscardEnable,
+	248: callCmdSetDepthBiasEnable,
+	249: callCmdSetLogicOpEXT,
+	250: callCmdSetPrimitiveRestartEnable,
+	251: callCmdSetTessellationDomainOriginEXT,
+	252: callCmdSetDepthClampEnableEXT,
+	253: callCmdSetPolygonModeEXT,
+	254: callCmdSetRasterizationSamplesEXT,
+	255: callCmdSetSampleMaskEXT,
+	256: callCmdSetAlphaToCoverageEnableEXT,
+	257: callCmdSetAlphaToOneEnableEXT,
+	258: callCmdSetLogicOpEnableEXT,
+	259: callCmdSetColorBlendEnableEXT,
+	260: callCmdSetColorBlendEquationEXT,
+	261: callCmdSetColorWriteMaskEXT,
+	262: callCmdSetDepthClipEnableEXT,
+	263: callCmdSetProvokingVertexModeEXT,
+	264: callCmdSetLineRasterizationModeEXT,
+	265: callCmdSetLineStippleEnableEXT,
+	266: callCmdSetDepthClipNegativeOneToOneEXT,
+	267: callCreatePrivateDataSlot,
+	268: callDestroyPrivateDataSlot,
+	269: callSetPrivateData,
+	270: callGetPrivateData,
+	271: callCmdCopyBuffer2,
+	272: callCmdCopyImage2,
+	273: callCmdBlitImage2,
+	274: callCmdCopyBufferToImage2,
+	275: callCmdCopyImageToBuffer2,
+	276: callCmdResolveImage2,
+	277: callCmdSetVertexInputEXT,
+	278: callCmdSetColorWriteEnableEXT,
+	279: callCmdSetEvent2,
+	280: callCmdResetEvent2,
+	281: callCmdWaitEvents2,
+	282: callCmdPipelineBarrier2,
+	283: callQueueSubmit2,
+	284: callCmdWriteTimestamp2,
+	285: callCmdWriteBufferMarker2AMD,
+	286: callCopyMemoryToImage,
+	287: callCopyImageToMemory,
+	288: callCopyImageToImage,
+	289: callTransitionImageLayout,
+	290: callSetDeviceMemoryPriorityEXT,
+	291: callWaitForPresent2KHR,
+	292: callWaitForPresentKHR,
+	293: callCmdBeginRendering,
+	294: callCmdEndRendering,
+	295: callGetImageSubresourceLayout2,
+	296: callCmdSetDepthBias2EXT,
+	297: callReleaseSwapchainImagesKHR,
+	298: callGetDeviceImageSubresourceLayout,
+	299: callMapMemory2,
+	300: callUnmapMemory2,
+	301: callCmdBindDescriptorSets2,
+	302: callCmdPushConstants2,
+	303: callCmdPushDescriptorSet2,
+	304: callCmdPushDescriptorSetWithTemplate2,
+	305: callCmdSetRenderingAttachmentLocations,
+	306: callCmdSetRenderingInputAttachmentIndices,
+	307: callCmdSetDepthClampRangeEXT,
 }
 
 func callCreateInstance(f *Frame) {
@@ -2447,6 +2455,10 @@ func callCmdSetStencilOp(f *Frame) {
 	installed.CmdSetStencilOp(vk.CommandBuffer(f.word(0)), vk.StencilFaceFlags(f.word(1)), vk.StencilOp(f.word(2)), vk.StencilOp(f.word(3)), vk.StencilOp(f.word(4)), vk.CompareOp(f.word(5)))
 }
 
+func callCmdSetPatchControlPointsEXT(f *Frame) {
+	installed.CmdSetPatchControlPointsEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)))
+}
+
 func callCmdSetRasterizerDiscardEnable(f *Frame) {
 	installed.CmdSetRasterizerDiscardEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
 }
@@ -2461,6 +2473,10 @@ func callCmdSetLogicOpEXT(f *Frame) {
 
 func callCmdSetPrimitiveRestartEnable(f *Frame) {
 	installed.CmdSetPrimitiveRestartEnable(vk.CommandBuffer(f.word(0)), vk.Bool32(f.word(1)))
+}
+
+func callCmdSetTessellationDomainOriginEXT(f *Frame) {
+	installed.CmdSetTessellationDomainOriginEXT(vk.CommandBuffer(f.word(0)), vk.TessellationDomainOrigin(f.word(1)))
 }
 
 func callCmdSetDepthClampEnableEXT(f *Frame) {

@@ -846,19 +846,19 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $280, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $281, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $282, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $283, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $284, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $285, AX
 	JMP  farside_entry(SB)
@@ -882,13 +882,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $292, AX
-	JMP  recordEndRendering<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $293, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $294, AX
-	JMP  farside_entry(SB)
+	JMP  recordEndRendering<>(SB)
 	PCALIGN $16
 	MOVL $295, AX
 	JMP  farside_entry(SB)
@@ -921,6 +921,12 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $305, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $306, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $307, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -846,19 +846,19 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $280, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $281, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $282, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $283, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $284, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $285, R9
 	B    farside_entry(SB)
@@ -882,13 +882,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $292, R9
-	B    recordEndRendering<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $293, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $294, R9
-	B    farside_entry(SB)
+	B    recordEndRendering<>(SB)
 	PCALIGN $16
 	MOVD $295, R9
 	B    farside_entry(SB)
@@ -921,6 +921,12 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $305, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $306, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $307, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -255,6 +255,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 	if c == 0 {
 		return
 	}
+	full := quad{x: x, y: y, sample: -1, cover: [4]uint16{c, c, c, c}, raw: [4]uint16{c, c, c, c}}
 	for x < end {
 		if f.current < 0 {
 			f.commit(r)
@@ -263,10 +264,10 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 		k := min(int(end-x)/2, f.lanes/4-n)
 		f.quads = slices.Grow(f.quads, k)[:n+k]
 		made := f.quads[n:]
+		full.prim = f.current
 		for i := range made {
-			q := &made[i]
-			q.x, q.y, q.prim, q.sample = x+2*int32(i), y, f.current, -1
-			q.cover, q.raw = [4]uint16{c, c, c, c}, [4]uint16{c, c, c, c}
+			made[i] = full
+			full.x += 2
 		}
 		if f.when == testsEarly {
 			r.counts.Samples += uint64(4 * k * bits.OnesCount16(c))

@@ -217,7 +217,7 @@ func (c *checker) requires(provider string) bool {
 	if version, ok := versionNumber(provider); ok {
 		v := c.device.Version()
 		if v == 0 && !c.device.Whole {
-			return version <= vk.API_VERSION_1_3 // the driver's own
+			return version <= vk.API_VERSION_1_3 // the driver's own; it is a later one where more is met
 		}
 		return version <= v
 	}
@@ -237,25 +237,20 @@ type bound struct {
 func (c *checker) limits() {
 	const source = "chapter \"Limits\", table \"Required Limits\""
 	d := c.device
-	for _, b := range requiredLimits {
-		list, err := registry().find(b.limit)
-		if err != nil {
-			continue // a registry without it
-		}
-		v, ok := d.Values[list[0].key()]
-		if !ok {
-			continue
-		}
+	required := requiredLimits
+	if d.Version() >= vk.API_VERSION_1_4 {
+		required = slices.Concat(required, limits14)
+	}
+	for _, b := range required {
 		least := b.least
 		if b.feature != "" && !d.claims(b.feature) {
 			least = b.without
 		}
-		for _, x := range list[0].numbers(v) {
-			if !b.most && x < least {
-				c.fail(b.limit, source, "%v is less than %v", x, least)
-			}
-			if b.most && x > least {
+		for _, x := range d.beyond(b, least) {
+			if b.most {
 				c.fail(b.limit, source, "%v is more than %v", x, least)
+			} else {
+				c.fail(b.limit, source, "%v is less than %v", x, least)
 			}
 		}
 	}

@@ -9,13 +9,15 @@ import (
 
 // Own is what the driver does, which no profile goes beyond.
 type Own struct {
-	Version    uint32            // of Vulkan, packed
-	Extensions map[string]uint32 // the device's, with their revisions
-	Instance   func(extension string) bool
-	Features   map[string]bool
-	Heaps      []Heap
-	Types      []Type
-	Families   []Family
+	Version uint32 // of Vulkan, packed
+	// GraphicsVersion is that of devices which have what it requires, or 0: it is a later one.
+	GraphicsVersion uint32
+	Extensions      map[string]uint32 // the device's, with their revisions
+	Instance        func(extension string) bool
+	Features        map[string]bool
+	Heaps           []Heap
+	Types           []Type
+	Families        []Family
 	// MemoryFlags, HeapFlags and QueueFlags are those that mean something here.
 	MemoryFlags vk.MemoryPropertyFlags
 	HeapFlags   vk.MemoryHeapFlags
@@ -100,8 +102,11 @@ func (r *Result) cut(kind, name, claimed, actual, why string) {
 
 func (r *Result) cutVersion(d *Device, own *Own) {
 	r.Version = own.Version
+	if d.meets(own, own.GraphicsVersion) {
+		r.Version = own.GraphicsVersion
+	}
 	if v := d.Version(); v != 0 {
-		if r.Version = min(v, own.Version); r.Version != v {
+		if r.Version = min(v, r.Version); r.Version != v {
 			r.cut("version", "apiVersion", versionText(v), versionText(r.Version), "")
 		}
 	}
@@ -173,7 +178,7 @@ func (r *Result) cutFeatures(d *Device, own *Own) {
 }
 
 // claims says whether a device claims a feature. A source that lists all features doesn't know those of structures that
-// are newer than itself: they are claimed with their extension.
+// are newer than itself: they are claimed with their extension or version.
 func (d *Device) claims(feature string) bool {
 	if on, ok := d.Features[feature]; ok || !d.Whole {
 		return on || !ok
@@ -184,7 +189,8 @@ func (d *Device) claims(feature string) bool {
 			return false
 		}
 		for _, p := range registry().features[s.Name.String()].providers {
-			newer = newer || d.Extensions[p] != 0
+			v, ok := versionNumber(p)
+			newer = newer || d.Extensions[p] != 0 || ok && v <= d.Version()
 		}
 	}
 	return newer

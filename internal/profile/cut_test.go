@@ -211,3 +211,36 @@ func TestFingerprint(t *testing.T) {
 		t.Error("fingerprints")
 	}
 }
+
+// A device has the later version where it has graphics and what that version requires, and where no profile says
+// less.
+func TestCutVersion(t *testing.T) {
+	all := "[[queueFamilies]]\nflags = [\"GRAPHICS\", \"COMPUTE\"]\ncount = 1\n"
+	for text, want := range map[string]uint32{
+		"":  vk.MakeVersion(1, 3, 100),
+		all: vk.MakeVersion(1, 4, 100),
+		"[properties]\napiVersion = \"1.4.9\"\n" + all:        vk.MakeVersion(1, 4, 9),
+		"[properties]\napiVersion = \"1.4.9\"":                vk.MakeVersion(1, 3, 100),
+		"[properties]\napiVersion = \"1.3.7\"\n" + all:        vk.MakeVersion(1, 3, 7),
+		"[properties]\nmaxPushConstantsSize = 128\n" + all:    vk.MakeVersion(1, 3, 100),
+		"[properties]\nmaxPushConstantsSize = 256\n" + all:    vk.MakeVersion(1, 4, 100),
+		"[properties]\nbufferImageGranularity = 8192\n" + all: vk.MakeVersion(1, 3, 100),
+		"[features]\nshaderInt16 = false\n" + all:             vk.MakeVersion(1, 3, 100),
+		"[features]\nsparseBinding = false\n" + all:           vk.MakeVersion(1, 4, 100),
+	} {
+		list, err := parseTOML([]byte(text), nil)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		own := testOwn()
+		own.GraphicsVersion, own.QueueFlags = vk.MakeVersion(1, 4, 100), own.QueueFlags|vk.QUEUE_GRAPHICS_BIT
+		for _, r := range registry().requirements {
+			for _, f := range r.features {
+				own.Features[f] = true
+			}
+		}
+		if r := Cut(list[0], own); r.Version != want {
+			t.Errorf("%q: version %s, want %s", text, versionText(r.Version), versionText(want))
+		}
+	}
+}

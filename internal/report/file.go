@@ -36,11 +36,29 @@ func (f *file) Read(b []byte) (int, error) {
 	}
 }
 
+// create opens a regular file for writing, and makes it where there is none. A FIFO or a terminal may keep who opens it
+// or writes to it waiting for ever, and a FIFO raises SIGPIPE.
+func create(path string, flags int) (*fd.FD, error) {
+	f, err := fd.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK|flags, 0o666)
+	if err == unix.ENXIO { // a FIFO that nobody reads, a socket
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(f.Int(), &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	return f, nil
+}
+
 // writeFile replaces a file.
 func writeFile(path string, data []byte) error {
-	f, err := fd.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, 0o666)
+	f, err := create(path, unix.O_TRUNC)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	defer f.Close()
 	return write(f, path, data)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"farside/internal/config"
@@ -250,6 +251,31 @@ func checkTrace(t *testing.T, path string) {
 	want := map[uint64]int{sliceBegin: 4, sliceEnd: 4, instant: 5, counter: 2}
 	if d := cmp.Diff(want, counts); d != "" {
 		t.Errorf("events by type: want -, got +\n%s", d)
+	}
+}
+
+// TestNoRegularFile: what a trace or a page can't be written to fails at once. A FIFO kept vkCreateInstance waiting.
+func TestNoRegularFile(t *testing.T) {
+	dir := t.TempDir()
+	fifo, read := filepath.Join(dir, "fifo"), filepath.Join(dir, "read")
+	for _, path := range []string{fifo, read} {
+		if err := unix.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader, err := os.OpenFile(read, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for _, path := range []string{fifo, read, "/dev/full"} {
+		want := path + ": not a regular file"
+		if _, err := newTraceFile(path, "test"); err == nil || err.Error() != want {
+			t.Errorf("a trace: %v, not %s", err, want)
+		}
+		if err := writeFile(path, []byte("page")); err == nil || err.Error() != want {
+			t.Errorf("a page: %v, not %s", err, want)
+		}
 	}
 }
 

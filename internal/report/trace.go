@@ -72,9 +72,9 @@ type traceFile struct {
 }
 
 func newTraceFile(path, driver string) (*traceFile, error) {
-	file, err := fd.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND, 0o666)
+	file, err := create(path, unix.O_APPEND)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	t := &traceFile{file: file, pid: os.Getpid(), tracks: map[string]uint64{}, heaps: map[uint32]uint64{},
 		sizes: map[uint64]uint64{}}

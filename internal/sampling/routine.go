@@ -19,6 +19,7 @@ type Routine struct {
 	mag, min  bool // filter linearly
 	quads     bool // one step reads and filters four texels
 	exchange  bool // the components
+	plainLod  bool // derivatives along two axes say all of a level of detail
 	modes     [3]vk.SamplerAddressMode
 	border    Texels
 	reduction vk.SamplerReductionMode
@@ -94,6 +95,7 @@ func (v *View) newRoutine(asked *Sampler, want instruction) *Routine {
 	default:
 		r.levels = someLevels
 	}
+	r.plainLod = v.axes == 2 && !v.cube && s.anisotropy <= 1 && !s.unnormalized
 	r.quads = v.format.HasQuads() && v.axes >= 2 && !v.cube && !want.compare &&
 		s.reduction == vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE
 	for _, mode := range r.modes[:v.axes] {

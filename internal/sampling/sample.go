@@ -88,11 +88,19 @@ func (p *work) levels(dst *Texels) {
 	var between Lanes // weights of low
 	var linear Mask
 	two := false
+	before := -1
 	for i := range Width {
 		if !p.active.Has(i) {
 			continue
 		}
 		lambda := p.lambda[i]
+		if before >= 0 && lambda == p.lambda[before&(Width-1)] {
+			high[i], low[i], between[i] = high[before], low[before], between[before]
+			linear |= linear >> before & 1 << i
+			before = i
+			continue
+		}
+		before = i
 		if lambda <= 0 && r.mag || lambda > 0 && r.min {
 			linear |= 1 << i
 		}

@@ -38,6 +38,8 @@ func (c *compiler) beginStage() {
 		switch spirv.ExecutionMode(i.Operands[1]) {
 		case spirv.ExecutionModeEarlyFragmentTests:
 			m.EarlyTests = true
+		case spirv.ExecutionModeRequireFullQuadsKHR:
+			m.Derivatives = true
 		case spirv.ExecutionModeDepthReplacing:
 			m.DepthReplacing = true
 		case spirv.ExecutionModeDepthGreater:

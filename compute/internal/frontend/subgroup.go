@@ -14,6 +14,13 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		operands = operands[1:]
 	}
 	var x ir.SubgroupCall
+	switch i.Op {
+	case spirv.OpGroupNonUniformQuadAllKHR, spirv.OpGroupNonUniformQuadAnyKHR, spirv.OpGroupNonUniformQuadBroadcast,
+		spirv.OpGroupNonUniformQuadSwap:
+		if c.graphics() { // what it reads of lanes that nothing covers is as for derivatives
+			c.stage.Modes.Derivatives = true
+		}
+	}
 	boolean := func(x ir.SubgroupCall, s []ir.Value) ir.Value {
 		return c.subgroup(i.Op, x, s, 0, []bool{false})[0]
 	}

@@ -151,6 +151,7 @@ var (
 	vcmppd        = opcode{1, 1, 0xc2, false}
 	vfmadd213pd   = opcode{quad | 1, 2, 0xa8, false}
 	vfnmadd231pd  = opcode{quad | 1, 2, 0xbc, false}
+	vfnmadd231ps  = opcode{1, 2, 0xbc, false}
 	vcvtps2pd     = opcode{0, 1, 0x5a, false}
 	vcvtpd2ps     = opcode{1, 1, 0x5a, false}
 	vcvtdq2pd     = opcode{2, 1, 0xe6, false}
@@ -180,8 +181,8 @@ var evexW = map[opcode]uint8{
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
 	vshuff64x2: quad,
 	vaddpd:     quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
-	vfnmadd231pd: quad,
-	vfmadd213pd:  quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
+	vfnmadd231pd: quad, vfnmadd231ps: 0,
+	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
 }
 

@@ -268,7 +268,7 @@ func (c *compiler) part(insts []Inst) {
 
 // begin prepares for instructions: nothing is in vectors but what is fixed.
 func (c *compiler) begin(insts []Inst) {
-	insts = joinNeighbours(insts)
+	insts = joinAngles(joinNeighbours(insts))
 	if avx512() {
 		insts = joinRotations(insts, c.fixed)
 	}
@@ -453,6 +453,11 @@ func (c *compiler) inst(in *Inst) {
 		return
 	case rotate:
 		c.rotate(in)
+	case kernel.SinF32, kernel.CosF32:
+		if c.sineAndCosine() {
+			return
+		}
+		sequences[in.Op](c)
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		c.load(in)
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:

@@ -26,44 +26,73 @@ type inHalves struct {
 	*compiler
 	upper    bool
 	operands [2]operand
+	uniform  [2]bool
+}
+
+// halves are so many operands of the instruction under way.
+func (c *compiler) halves(operands int) *inHalves {
+	h := &inHalves{compiler: c}
+	in := &c.insts[c.at]
+	for k := range operands {
+		h.operands[k], h.uniform[k] = c.reads(k), []Register{in.A, in.B}[k].Step == 0
+	}
+	return h
 }
 
 // wide leaves the half of an operand under way in v, as floats of 64 bits.
 func (h *inHalves) wide(k int, v vector) {
 	c, o := h.compiler, h.operands[k]
-	switch in := &c.insts[c.at]; {
+	switch {
 	case !h.upper:
 	case !o.memory:
 		c.upper(v, o.vector)
 		o = reg(v)
-	case []Register{in.A, in.B}[k].Step > 0:
+	case !h.uniform[k]:
 		o.address.displacement += 2 * int32(c.lanes())
 	}
 	o.broadcast = false // all words of a uniform register are the same
 	c.one(vcvtps2pd, v, o)
 }
 
+// floats gives an operand as it is, in the vector given if none has it.
+func (h *inHalves) floats(k int, otherwise vector) vector {
+	if o := h.operands[k]; o.memory {
+		h.move(otherwise, o)
+		return otherwise
+	}
+	return h.operands[k].vector
+}
+
 // inDoubles computes a function of so many operands in 64 bits, and leaves it in spare[0]: f does it for a half of the
 // lanes, in spare.
-func (c *compiler) inDoubles(operands int, f func(h *inHalves) vector) {
-	h := &inHalves{compiler: c}
-	for k := range operands {
-		h.operands[k] = c.reads(k)
-	}
-	low, wide := at(file, c.scratch), c.wide
+func (c *compiler) inDoubles(operands int, f func(h *inHalves) vector) { c.halves(operands).both(f) }
+
+// both computes a function in 64 bits for both halves, and leaves it in spare[0].
+func (h *inHalves) both(f func(h *inHalves) vector) {
 	for _, h.upper = range []bool{false, true} {
-		r := f(h)
-		c.one(vcvtpd2ps, spare[1], reg(r))
+		h.one(vcvtpd2ps, spare[1], reg(f(h)))
 		if !h.upper {
-			c.wide = false
-			c.store(low, spare[1])
-			c.wide = wide
+			h.putLow(0, spare[1])
 		}
 	}
+	h.withLow(0, spare[0], spare[1])
+}
+
+// putLow stores the result of the lower half, number k of two.
+func (c *compiler) putLow(k int32, v vector) {
+	wide := c.wide
 	c.wide = false
-	c.one(vmovups, spare[0], memory(low))
+	c.store(at(file, c.scratch+32*k), v)
 	c.wide = wide
-	c.immediate(vinsertf128, spare[0], spare[0], reg(spare[1]), 1)
+}
+
+// withLow puts the result of the upper half beside it.
+func (c *compiler) withLow(k int32, dst, upper vector) {
+	wide := c.wide
+	c.wide = false
+	c.one(vmovups, dst, memory(at(file, c.scratch+32*k)))
+	c.wide = wide
+	c.immediate(vinsertf128, dst, dst, reg(upper), 1)
 }
 
 // function makes an operation that f computes in 64 bits.
@@ -114,21 +143,48 @@ func exponential(factor float64) func(c *compiler) {
 // log2 leaves the logarithm of the half under way in spare[1]. What makes it right where the operand is not a finite
 // number is added to the exponent.
 func (h *inHalves) log2() {
-	x, sum, t, exponent := spare[0], spare[1], spare[2], spare[3]
+	x, sum, t := spare[0], spare[1], spare[2]
 	h.wide(0, x)
-	h.immediate(vcmppd, sum, x, h.quads(0), floatEqual)
-	h.two(vandps, sum, sum, h.float64s(math.Inf(-1)))
-	h.immediate(vcmppd, t, x, h.float64s(math.Inf(1)), floatEqual)
-	h.two(vandps, t, t, h.float64s(math.Inf(1)))
-	h.two(vorps, sum, sum, reg(t))
-	h.immediate(vcmppd, t, x, h.quads(0), floatNotAtLeast)
-	h.two(vandps, t, t, h.quads(math.MaxUint64&^(1<<29-1))) // a NaN of 32 bits
-	h.two(vorps, sum, sum, reg(t))
+	special := []struct {
+		predicate uint8
+		of, gives operand
+	}{
+		{floatEqual, h.quads(0), h.float64s(math.Inf(-1))},
+		{floatEqual, h.float64s(math.Inf(1)), h.float64s(math.Inf(1))},
+		{floatNotAtLeast, h.quads(0), h.quads(math.MaxUint64 &^ (1<<29 - 1))}, // a NaN of 32 bits
+	}
+	if h.compiler.wide {
+		h.zeros(sum)
+		for _, s := range special {
+			h.blendWhere(sum, sum, s.gives, s.predicate, x, s.of, 0)
+		}
+	} else {
+		for i, s := range special {
+			to := t
+			if i == 0 {
+				to = sum
+			}
+			h.immediate(vcmppd, to, x, s.of, s.predicate)
+			h.two(vandps, to, to, s.gives)
+			if i > 0 {
+				h.two(vorps, sum, sum, reg(t))
+			}
+		}
+	}
+	h.log2Positive(true)
+}
+
+// log2Positive leaves the logarithm of spare[0], which is finite and not too small, in spare[1], and adds what is there
+// if it is special.
+func (h *inHalves) log2Positive(special bool) {
+	x, sum, t, exponent := spare[0], spare[1], spare[2], spare[3]
 	h.two(vpaddq, t, x, h.quads(0x3ff<<52-series.RootHalf))
 	h.shift(shift64, right, exponent, t, 52)
 	h.two(vorps, exponent, exponent, h.float64s(0x1p52))
 	h.two(vsubpd, exponent, exponent, h.float64s(0x1p52+1023))
-	h.two(vaddpd, exponent, exponent, reg(sum))
+	if special {
+		h.two(vaddpd, exponent, exponent, reg(sum))
+	}
 	h.two(vandps, t, t, h.quads(1<<52-1))
 	h.two(vpaddq, t, t, h.quads(series.RootHalf))
 	h.two(vsubpd, x, t, h.float64s(1))
@@ -137,6 +193,17 @@ func (h *inHalves) log2() {
 	h.two(vmulpd, t, x, reg(x))
 	h.polynomial(sum, t, series.Log2)
 	h.two(vfmadd213pd, sum, x, reg(exponent))
+}
+
+// blendWhere gives the lanes of b where a comparison of x with y is true, and those of a elsewhere. t is needed.
+func (h *inHalves) blendWhere(dst, a vector, b operand, predicate uint8, x vector, y operand, t vector) {
+	if h.compiler.wide {
+		h.compareTo(vcmppd, quad, 1, x, y, predicate)
+		h.blendBy64(1, dst, a, b)
+		return
+	}
+	h.immediate(vcmppd, t, x, y, predicate)
+	h.blend(dst, a, b, t)
 }
 
 // logarithm makes log2(A) * factor.
@@ -171,9 +238,15 @@ func (h *inHalves) angles() {
 	x, quarters, t, sin := spare[0], spare[1], spare[2], spare[3]
 	h.wide(0, x)
 	h.two(vandps, t, x, h.quads(1<<63-1))
-	h.immediate(vcmppd, t, t, h.float64s(series.Far), floatGreater)
-	h.two(vandps, t, x, reg(t))
-	h.two(vsubpd, x, x, reg(t))
+	if h.compiler.wide {
+		h.compareTo(vcmppd, quad, 1, t, h.float64s(series.Far), floatGreater)
+		h.masked = 1
+		h.two(vsubpd, x, x, reg(x))
+	} else {
+		h.immediate(vcmppd, t, t, h.float64s(series.Far), floatGreater)
+		h.two(vandps, t, x, reg(t))
+		h.two(vsubpd, x, x, reg(t))
+	}
 	h.move(quarters, h.float64s(series.TwoPi))
 	h.two(vfmadd213pd, quarters, x, h.float64s(series.Magic))
 	h.two(vsubpd, t, quarters, h.float64s(series.Magic))
@@ -187,25 +260,43 @@ func (h *inHalves) angles() {
 	h.two(vfmadd213pd, x, t, h.float64s(1))
 }
 
-// even leaves in spare[2] where a number of quarters is even.
+// even finds where the number of quarters in spare[1] is even: in K1, or in spare[2].
 func (h *inHalves) even() {
+	if h.compiler.wide {
+		h.testNotTo64(1, spare[1], h.quads(1))
+		return
+	}
 	h.two(vorps, spare[2], spare[1], h.quads(math.MaxUint64-1))
 	h.two(vpaddq, spare[2], spare[2], h.quads(1))
+}
+
+// ifEven gives b where even has found it so, and a elsewhere.
+func (h *inHalves) ifEven(dst, a, b vector) {
+	if h.compiler.wide {
+		h.blendBy64(1, dst, a, reg(b))
+		return
+	}
+	h.blend(dst, a, reg(b), spare[2])
+}
+
+// turn gives v the sign that bit 1 of the number of quarters says, and loses that.
+func (h *inHalves) turn(v, quarters vector) {
+	h.shift(shift64, left, quarters, quarters, 62)
+	h.two(vandps, quarters, quarters, h.quads(1<<63))
+	h.two(vxorps, v, v, reg(quarters))
 }
 
 // sine makes the sine of A and of some quarters of the circle.
 func sine(more uint64) func(c *compiler) {
 	return function(1, func(h *inHalves) vector {
 		h.angles()
-		cos, quarters, even, sin := spare[0], spare[1], spare[2], spare[3]
+		cos, quarters, sin := spare[0], spare[1], spare[3]
 		if more > 0 {
 			h.two(vpaddq, quarters, quarters, h.quads(more))
 		}
 		h.even()
-		h.blend(cos, cos, reg(sin), even)
-		h.shift(shift64, left, quarters, quarters, 62)
-		h.two(vandps, quarters, quarters, h.quads(1<<63))
-		h.two(vxorps, cos, cos, reg(quarters))
+		h.ifEven(cos, cos, sin)
+		h.turn(cos, quarters)
 		return cos
 	})
 }
@@ -213,56 +304,13 @@ func sine(more uint64) func(c *compiler) {
 // tangent is the quotient of both, or the opposite of the other one.
 func tangent(h *inHalves) vector {
 	h.angles()
-	cos, above, even, sin := spare[0], spare[1], spare[2], spare[3]
+	cos, above, sin := spare[0], spare[1], spare[3]
 	h.even()
 	h.two(vxorps, above, cos, h.quads(1<<63))
-	h.blend(above, above, reg(sin), even)
-	h.blend(cos, sin, reg(cos), even)
+	h.ifEven(above, above, sin)
+	h.ifEven(cos, sin, cos)
 	h.two(vdivpd, above, above, reg(cos))
 	return above
-}
-
-// remainder is that of A / B, with the sign of A.
-func remainder(h *inHalves) vector {
-	x, b, q, r := spare[0], spare[1], spare[2], spare[3]
-	h.wide(0, x)
-	h.wide(1, b)
-	h.two(vdivpd, q, x, reg(b))
-	h.immediate(vroundpd, q, 0, reg(q), 11)
-	h.move(r, reg(x))
-	h.two(vfnmadd231pd, r, q, reg(b))
-	h.two(vandps, x, q, h.quads(1<<63-1))
-	h.immediate(vcmppd, x, x, h.float64s(series.Whole), floatGreater)
-	h.two(vpandn, r, x, reg(r))
-	h.two(vmulpd, q, q, h.quads(0))
-	h.two(vaddpd, r, r, reg(q))
-	h.wide(0, x)
-	h.two(vandps, q, x, h.quads(1<<63))
-	h.two(vxorps, r, r, reg(q)) // that of |A|
-	h.two(vandps, b, b, h.quads(1<<63-1))
-	h.immediate(vcmppd, q, r, h.quads(0), floatLess)
-	h.two(vandps, q, b, reg(q))
-	h.two(vaddpd, r, r, reg(q))
-	h.two(vandps, r, r, h.quads(1<<63-1))
-	h.two(vandps, q, x, h.quads(1<<63))
-	h.two(vorps, r, r, reg(q))
-	h.two(vandps, q, x, h.quads(1<<63-1))
-	h.immediate(vcmppd, q, q, reg(b), floatLess)
-	h.blend(r, r, reg(x), q)
-	return r
-}
-
-// modulus is the remainder with the sign of B.
-func (c *compiler) modulus() {
-	c.inDoubles(2, remainder)
-	r, t, u, sum := spare[0], spare[1], spare[2], spare[3]
-	b := c.vector(1, t)
-	c.two(vxorps, u, r, reg(b))
-	c.two(vaddps, sum, r, reg(b))
-	c.blend(sum, r, reg(sum), u)
-	c.immediate(vcmpps, u, r, c.words(0), floatEqual)
-	c.two(vandps, t, b, c.words(1<<31))
-	c.blend(c.result(), sum, reg(t), u)
 }
 
 // sign is 1 with the sign of A, or 0.
@@ -299,7 +347,12 @@ func init() {
 		kernel.ExpF32: exponential(series.Log2E), kernel.Exp2F32: exponential(1),
 		kernel.LogF32: logarithm(series.Ln2), kernel.Log2F32: logarithm(1), kernel.PowF32: (*compiler).power,
 		kernel.SinF32: sine(0), kernel.CosF32: sine(1), kernel.TanF32: function(1, tangent),
-		kernel.RemF32: function(2, remainder), kernel.ModF32: (*compiler).modulus, kernel.SignF32: (*compiler).sign,
+		kernel.AsinF32: function(1, arcSine), kernel.AcosF32: function(1, arcCosine),
+		kernel.AtanF32: function(1, arcTangent), kernel.Atan2F32: function(2, arcTangent2),
+		kernel.SinhF32: function(1, hyperbolicSine), kernel.CoshF32: function(1, hyperbolicCosine),
+		kernel.TanhF32: function(1, hyperbolicTangent), kernel.AsinhF32: function(1, areaSine),
+		kernel.AcoshF32: function(1, areaCosine), kernel.AtanhF32: function(1, areaTangent),
+		kernel.RemF32: remainders(false), kernel.ModF32: remainders(true), kernel.SignF32: (*compiler).sign,
 		kernel.F32ToU32: (*compiler).floatToUnsigned,
 	} {
 		sequences[op] = write

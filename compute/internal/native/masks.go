@@ -19,6 +19,7 @@ var (
 	vpcmpd   = opcode{1, 3, 0x1f, false}
 	vpcmpud  = opcode{1, 3, 0x1e, false}
 	vptestmd = opcode{1, 2, 0x27, false}
+	vptestnm = opcode{2, 2, 0x27, false}
 	vpmovd2m = opcode{2, 2, 0x39, false}
 	vpmovm2d = opcode{2, 2, 0x38, false}
 	vblendmd = opcode{1, 2, 0x65, false}
@@ -84,6 +85,17 @@ func (s *assembler) spread(v vector, k maskRegister, w uint8) {
 func (s *assembler) blendBy(k maskRegister, dst, a vector, b operand) {
 	s.masked = k
 	s.evex(vblendmd, 0, uint8(dst), uint8(a), b, 0)
+}
+
+// blendBy64 is blendBy of lanes of 64 bits.
+func (s *assembler) blendBy64(k maskRegister, dst, a vector, b operand) {
+	s.masked = k
+	s.evex(vblendmd, quad, uint8(dst), uint8(a), b, 0)
+}
+
+// testNotTo64 is VPTESTNMQ: which lanes of 64 bits of a and b have no bits in common.
+func (s *assembler) testNotTo64(k maskRegister, a vector, b operand) {
+	s.evex(vptestnm, quad, uint8(k), uint8(a), b, 0)
 }
 
 // storeBy writes the lanes of a vector whose bit is set.

@@ -212,6 +212,14 @@ func (w *worker) runNative(run int) {
 func setLanes(r kernel.Register, lanes []uint8) {
 	chunks := unsafe.Slice((*[kernel.Width]uint32)(r.Base), len(lanes))
 	for i, set := range lanes {
+		switch set {
+		case 0:
+			chunks[i] = [kernel.Width]uint32{}
+			continue
+		case 0xff:
+			chunks[i] = allLanes
+			continue
+		}
 		for lane := range kernel.Width {
 			chunks[i][lane] = -uint32(set >> lane & 1)
 		}

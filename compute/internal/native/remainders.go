@@ -1,0 +1,134 @@
+package native
+
+import (
+	"math"
+
+	"farside/compute/internal/kernel/series"
+)
+
+// quick is what quotients have to be below for a remainder to be computed in 32 bits: the quotient is off by one at
+// most then, and what is left exact.
+const quick = 0x1p23
+
+// remainders makes the remainder of A / B that has the sign of A or, of a modulus, that of B. It is computed in 32 bits
+// unless a quotient is large or infinite, or an operand is.
+func remainders(modulus bool) func(c *compiler) {
+	return func(c *compiler) {
+		h := c.halves(2)
+		slow, back := c.label(), c.label()
+		h.quickRemainder(modulus, slow)
+		c.place(back)
+		c.behind(slow, back, func() {
+			if h.both(remainder); modulus {
+				h.modulus()
+			}
+		})
+		c.move(c.result(), reg(spare[0]))
+	}
+}
+
+// quickRemainder leaves a remainder in spare[0], or goes to slow. Where the quotient was rounded to the next whole
+// number, what is left is on the other side of 0, and a divisor is added.
+func (h *inHalves) quickRemainder(modulus bool, slow label) {
+	t, q, r := spare[0], spare[2], spare[3]
+	x, b := h.floats(0, spare[0]), h.floats(1, spare[1])
+	way := uint8(11) // towards zero
+	if modulus {
+		way = 9 // down
+	}
+	h.two(vdivps, q, x, reg(b))
+	h.immediate(vroundps, q, 0, reg(q), way)
+	h.move(r, reg(x))
+	h.two(vfnmadd231ps, r, q, reg(b))
+	h.two(vandps, q, q, h.words(magnitudeOf32))
+	wide := h.compiler.wide
+	if wide {
+		h.compareTo(vcmpps, 0, 1, q, h.words(math.Float32bits(quick)), floatNotLess)
+		h.compareTo(vcmpps, 0, savedBits, r, reg(r), floatUnordered)
+		h.bits(kortest, 1, 0, savedBits)
+	} else {
+		h.immediate(vcmpps, q, q, h.words(math.Float32bits(quick)), floatNotLess)
+		h.signs(rcx, q)
+		h.immediate(vcmpps, q, r, reg(r), floatUnordered)
+		h.signs(rdx, q)
+		h.integer(false, 0x0b, uint8(rcx), reg(vector(rdx)), 0) // OR
+	}
+	h.jumpIf(notEqual, slow)
+	switch {
+	case modulus && wide:
+		h.two(vxorps, q, r, reg(b))
+		h.signsTo(1, q)
+		h.masked = 1
+		h.compareTo(vcmpps, 0, 1, r, h.words(0), floatUnequal)
+		h.masked = 1
+		h.two(vaddps, r, r, reg(b))
+		h.compareTo(vcmpps, 0, 1, r, h.words(0), floatEqual)
+		h.two(vandps, q, b, h.words(signOf32))
+		h.blendBy(1, t, r, reg(q))
+	case modulus:
+		h.two(vxorps, q, r, reg(b))
+		h.immediate(vcmpps, t, r, h.words(0), floatUnequal)
+		h.two(vandps, t, t, reg(q))
+		h.two(vaddps, q, r, reg(b))
+		h.blend(r, r, reg(q), t)
+		h.immediate(vcmpps, t, r, h.words(0), floatEqual)
+		h.two(vandps, q, b, h.words(signOf32))
+		h.blend(t, r, reg(q), t)
+	default:
+		sign := q
+		h.two(vandps, sign, x, h.words(signOf32))
+		h.two(vxorps, r, r, reg(sign)) // that of |A|
+		h.two(vandps, t, b, h.words(magnitudeOf32))
+		if wide {
+			h.compareTo(vcmpps, 0, 1, r, h.words(0), floatLess)
+			h.masked = 1
+			h.two(vaddps, r, r, reg(t))
+		} else {
+			h.immediate(vcmpps, spare[1], r, h.words(0), floatLess)
+			h.two(vandps, t, t, reg(spare[1]))
+			h.two(vaddps, r, r, reg(t))
+		}
+		h.two(vandps, r, r, h.words(magnitudeOf32))
+		h.two(vorps, t, r, reg(sign))
+	}
+}
+
+// remainder is that of A / B, with the sign of A.
+func remainder(h *inHalves) vector {
+	x, b, q, r := spare[0], spare[1], spare[2], spare[3]
+	h.wide(0, x)
+	h.wide(1, b)
+	h.two(vdivpd, q, x, reg(b))
+	h.immediate(vroundpd, q, 0, reg(q), 11)
+	h.move(r, reg(x))
+	h.two(vfnmadd231pd, r, q, reg(b))
+	h.two(vandps, x, q, h.quads(1<<63-1))
+	h.blendWhere(r, r, h.quads(0), floatGreater, x, h.float64s(series.Whole), x)
+	h.two(vmulpd, q, q, h.quads(0))
+	h.two(vaddpd, r, r, reg(q))
+	h.wide(0, x)
+	h.two(vandps, q, x, h.quads(1<<63))
+	h.two(vxorps, r, r, reg(q)) // that of |A|
+	h.two(vandps, b, b, h.quads(1<<63-1))
+	h.two(vaddpd, q, r, reg(b))
+	h.blendWhere(r, r, reg(q), floatLess, r, h.quads(0), spare[0])
+	h.wide(0, x)
+	h.two(vandps, r, r, h.quads(1<<63-1))
+	h.two(vandps, q, x, h.quads(1<<63))
+	h.two(vorps, r, r, reg(q))
+	h.two(vandps, q, x, h.quads(1<<63-1))
+	h.blendWhere(r, r, reg(x), floatLess, q, reg(b), q)
+	return r
+}
+
+// modulus makes a remainder in spare[0] one with the sign of B.
+func (h *inHalves) modulus() {
+	r, t, u, sum := spare[0], spare[1], spare[2], spare[3]
+	b := h.floats(1, t)
+	h.two(vxorps, u, r, reg(b))
+	h.two(vaddps, sum, r, reg(b))
+	h.blend(sum, r, reg(sum), u)
+	h.immediate(vcmpps, u, r, h.words(0), floatEqual)
+	h.two(vandps, t, b, h.words(signOf32))
+	h.blend(r, sum, reg(t), u)
+}
