@@ -38,7 +38,7 @@ func init() {
 				c.dispatch(dispatch{shader: shaders.Source{Name: "random.comp", Text: text, Target: "vulkan1.1"},
 					groups:  [3]uint32{makerGroups},
 					buffers: []any{random32(64, seed), results, scratch}, push: []uint32{1, 0xfffffff0, uint32(seed), 7}})
-				c.keepResults(seed, append(results, scratch...))
+				c.keepResults(fmt.Sprint(seed), append(results, scratch...))
 			}
 		}}
 	roles["random_draws"] = definition{compute: true, graphics: true,
@@ -49,7 +49,7 @@ func init() {
 				c.Fatalf("FARSIDE_SEEDS: %v", err)
 			}
 			for seed := first; seed < first+n; seed++ {
-				c.keepResults(seed, c.randomDraw(seed))
+				c.keepResults(fmt.Sprint(seed), c.randomDraw(seed))
 			}
 		}}
 }
@@ -75,12 +75,12 @@ func (c *Case) randomDraw(seed uint64) []uint32 {
 }
 
 // keepResults writes the words of a seed to its file.
-func (c *Case) keepResults(seed uint64, words []uint32) {
+func (c *Case) keepResults(name string, words []uint32) {
 	var b []byte
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint32(b, w)
 	}
-	c.system("write", os.WriteFile(filepath.Join(os.Getenv("FARSIDE_RESULTS"), fmt.Sprint(seed)), b, 0o600))
+	c.system("write", os.WriteFile(filepath.Join(os.Getenv("FARSIDE_RESULTS"), name), b, 0o600))
 }
 
 // TestRandomShaders runs random shaders on Farside, on its vector kernels without machine code, on its kernels in plain

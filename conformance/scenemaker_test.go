@@ -30,6 +30,7 @@ type sceneMaker struct {
 	*scene
 	rng      *rand.Rand
 	plain    bool
+	whole    bool // no primitive is clipped but by the guard band
 	samples  uint32
 	prefixes []string
 	viewMask uint32
@@ -50,6 +51,7 @@ func (c *Case) makeScene(seed uint64) *sceneMaker {
 	if m.rng.IntN(5) == 0 && !m.plain { // lavapipe 22.3 leaves out views
 		layers, m.viewMask = 3, uint32(1+m.rng.IntN(7))
 	}
+	m.whole = m.one(2)
 	m.scene = c.scene(width, height, 1, 1, 0)
 	n := []int{1, 1, 2, 3, 4}[m.rng.IntN(5)]
 	for range n {
@@ -115,6 +117,9 @@ func (m *sceneMaker) corners(n int) []float32 {
 		if !m.plain && m.one(20) {
 			w = pick[float32](m, -1, 0, 1e-30, 100)
 		}
+		if m.whole {
+			z = min(max(z, 0.05), 0.8)
+		}
 		// Coordinates of a sixteenth of a pixel, in a viewport of the target's size.
 		place := func(v float32, size uint32) float32 {
 			v += spread * (m.rng.Float32()*2 - 1)
@@ -131,7 +136,7 @@ func (m *sceneMaker) corners(n int) []float32 {
 // value is an expression of a float, of about 0 to 1.
 func (m *sceneMaker) value(d *sceneDraw) string {
 	c, kind := "xyzw"[m.rng.IntN(4)], m.rng.IntN(14)
-	if m.plain && (kind == 8 || kind == 9) { // these differ from lavapipe's, unexplained
+	if m.plain && (kind == 8 || kind == 9) { // these make small differences large, and are not looked into yet
 		kind = 0
 	}
 	switch kind {
@@ -171,6 +176,14 @@ type sceneDraw struct {
 	textured, points, perSample, dual bool
 }
 
+// linear is how n0 is interpolated. Where a primitive was clipped lavapipe 22.3 has no number for what is noperspective.
+func (m *sceneMaker) linear() string {
+	if m.plain && !m.whole {
+		return "smooth"
+	}
+	return "noperspective"
+}
+
 func (m *sceneMaker) vertexShader(d *sceneDraw, attributes bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -180,11 +193,11 @@ func (m *sceneMaker) vertexShader(d *sceneDraw, attributes bool) string {
 	} else {
 		line("layout(binding = 0) readonly buffer B { vec4 data[]; };")
 	}
-	line("layout(location = 0) out vec4 s0; layout(location = 1) noperspective out vec4 n0;")
+	line("layout(location = 0) out vec4 s0; layout(location = 1) %s out vec4 n0;", m.linear())
 	line("layout(location = 2) flat out vec4 f0; layout(location = 3) centroid out vec4 q0;")
 	line("layout(location = 4) out Block { vec2 list[2]; layout(location = 8, component = 1) float odd; } block;")
 	clips, culls := 0, 0
-	if m.one(4) {
+	if m.one(4) && !m.whole {
 		clips = 1 + m.rng.IntN(3)
 	}
 	if m.one(6) {
@@ -221,7 +234,7 @@ func (m *sceneMaker) fragmentShader(d *sceneDraw) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	head := "layout(constant_id = 3) const float k = 0.25;\n"
-	head += "layout(location = 0) in vec4 s0; layout(location = 1) noperspective in vec4 n0;\n" +
+	head += "layout(location = 0) in vec4 s0; layout(location = 1) " + m.linear() + " in vec4 n0;\n" +
 		"layout(location = 2) flat in vec4 f0;\n" +
 		"layout(location = 4) in Block { vec2 list[2]; layout(location = 8, component = 1) float odd; } block;\n"
 	place := pick(m, "", "centroid ")
@@ -365,7 +378,7 @@ func (m *sceneMaker) testState(g *vulkan.GraphicsState) {
 	if m.plain { // depths that are nearly equal
 		d.DepthCompareOp = pick[vk.CompareOp](m, vk.COMPARE_OP_LESS, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_ALWAYS)
 	}
-	if m.one(6) {
+	if m.one(6) && !m.plain { // lavapipe 22.3 writes the first attachment where this test fails
 		d.DepthBoundsTestEnable, d.MinDepthBounds, d.MaxDepthBounds = vk.TRUE, 0.3, 0.8
 	}
 	d.StencilTestEnable = flag(2)
