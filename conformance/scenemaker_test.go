@@ -176,7 +176,8 @@ type sceneDraw struct {
 	textured, points, perSample, dual bool
 }
 
-// linear is how n0 is interpolated. Where a primitive was clipped lavapipe 22.3 has no number for what is noperspective.
+// linear is how n0 is interpolated. Where a primitive was clipped, lavapipe 22.3 has no number for noperspective
+// inputs.
 func (m *sceneMaker) linear() string {
 	if m.plain && !m.whole {
 		return "smooth"
