@@ -1,8 +1,6 @@
 package native
 
 import (
-	"slices"
-
 	"farside/compute/internal/kernel"
 )
 
@@ -12,29 +10,8 @@ const mostBehindAngle = 64
 // joinAngles gives the instructions with a sine and the cosine of the same value behind each other, where that changes
 // nothing.
 func joinAngles(insts []Inst) []Inst {
-	joined := false
-	for i := range insts {
-		for j := i + 1; insts[i].isSine() && j < len(insts) && j-i <= mostBehindAngle; j++ {
-			last, in := &insts[j-1], &insts[j]
-			if last.controls() || last.Dst == insts[i].A {
-				break
-			}
-			if !insts[i].withSine(in) {
-				continue
-			}
-			between := insts[i+1 : j]
-			if !slices.ContainsFunc(between, func(o Inst) bool { return o.Dst == in.Dst || o.takes(in.Dst) }) {
-				if !joined {
-					insts, joined = slices.Clone(insts), true
-				}
-				moved := insts[j]
-				copy(insts[i+2:j+1], insts[i+1:j])
-				insts[i+1] = moved
-			}
-			break
-		}
-	}
-	return insts
+	parts := func(in, o *Inst) bool { return o.Dst == in.A }
+	return join(insts, mostBehindAngle, (*Inst).isSine, (*Inst).withSine, parts)
 }
 
 // isSine says whether it is a sine or a cosine.

@@ -16,14 +16,23 @@ const mostBehind = 32
 
 // joinNeighbours gives the instructions with loads of neighbours behind each other, where that changes nothing.
 func joinNeighbours(insts []Inst) []Inst {
+	first := func(in *Inst) bool { return in.gathers() || in.strided() }
+	pair := func(in, o *Inst) bool { return in.besides(o, 1) }
+	parts := func(in, o *Inst) bool { return o.Stores() || o.Dst.Valid && (o.Dst == in.A || o.Dst == in.Base) }
+	return join(insts, mostBehind, first, pair, parts)
+}
+
+// join gives the instructions with the second ones of pairs right behind their first ones, where that changes nothing.
+// A second one is looked for so many instructions behind, and not beyond one that parts them.
+func join(insts []Inst, most int, first func(in *Inst) bool, pair, parts func(first, o *Inst) bool) []Inst {
 	joined := false
 	for i := range insts {
-		for j := i + 1; (insts[i].gathers() || insts[i].strided()) && j < len(insts) && j-i <= mostBehind; j++ {
-			last, in := &insts[j-1], &insts[j]
-			if last.Stores() || last.controls() || last.Dst.Valid && (last.Dst == insts[i].A || last.Dst == insts[i].Base) {
+		for j := i + 1; first(&insts[i]) && j < len(insts) && j-i <= most; j++ {
+			if last := &insts[j-1]; last.controls() || parts(&insts[i], last) {
 				break
 			}
-			if !insts[i].besides(in, 1) {
+			in := &insts[j]
+			if !pair(&insts[i], in) {
 				continue
 			}
 			between := insts[i+1 : j]
@@ -31,9 +40,9 @@ func joinNeighbours(insts []Inst) []Inst {
 				if !joined {
 					insts, joined = slices.Clone(insts), true
 				}
-				load := insts[j]
+				moved := insts[j]
 				copy(insts[i+2:j+1], insts[i+1:j])
-				insts[i+1] = load
+				insts[i+1] = moved
 			}
 			break
 		}

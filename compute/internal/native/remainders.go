@@ -54,43 +54,26 @@ func (h *inHalves) quickRemainder(modulus bool, slow label) {
 		h.integer(false, 0x0b, uint8(rcx), reg(vector(rdx)), 0) // OR
 	}
 	h.jumpIf(notEqual, slow)
-	switch {
-	case modulus && wide:
-		h.two(vxorps, q, r, reg(b))
-		h.signsTo(1, q)
-		h.masked = 1
-		h.compareTo(vcmpps, 0, 1, r, h.words(0), floatUnequal)
-		h.masked = 1
-		h.two(vaddps, r, r, reg(b))
-		h.compareTo(vcmpps, 0, 1, r, h.words(0), floatEqual)
-		h.two(vandps, q, b, h.words(signOf32))
-		h.blendBy(1, t, r, reg(q))
-	case modulus:
-		h.two(vxorps, q, r, reg(b))
-		h.immediate(vcmpps, t, r, h.words(0), floatUnequal)
-		h.two(vandps, t, t, reg(q))
-		h.two(vaddps, q, r, reg(b))
-		h.blend(r, r, reg(q), t)
-		h.immediate(vcmpps, t, r, h.words(0), floatEqual)
-		h.two(vandps, q, b, h.words(signOf32))
-		h.blend(t, r, reg(q), t)
-	default:
-		sign := q
-		h.two(vandps, sign, x, h.words(signOf32))
-		h.two(vxorps, r, r, reg(sign)) // that of |A|
-		h.two(vandps, t, b, h.words(magnitudeOf32))
-		if wide {
-			h.compareTo(vcmpps, 0, 1, r, h.words(0), floatLess)
-			h.masked = 1
-			h.two(vaddps, r, r, reg(t))
-		} else {
-			h.immediate(vcmpps, spare[1], r, h.words(0), floatLess)
-			h.two(vandps, t, t, reg(spare[1]))
-			h.two(vaddps, r, r, reg(t))
-		}
-		h.two(vandps, r, r, h.words(magnitudeOf32))
-		h.two(vorps, t, r, reg(sign))
+	if modulus {
+		h.move(t, reg(r))
+		h.modulus()
+		return
 	}
+	sign := q
+	h.two(vandps, sign, x, h.words(signOf32))
+	h.two(vxorps, r, r, reg(sign)) // that of |A|
+	h.two(vandps, t, b, h.words(magnitudeOf32))
+	if wide {
+		h.compareTo(vcmpps, 0, 1, r, h.words(0), floatLess)
+		h.masked = 1
+		h.two(vaddps, r, r, reg(t))
+	} else {
+		h.immediate(vcmpps, spare[1], r, h.words(0), floatLess)
+		h.two(vandps, t, t, reg(spare[1]))
+		h.two(vaddps, r, r, reg(t))
+	}
+	h.two(vandps, r, r, h.words(magnitudeOf32))
+	h.two(vorps, t, r, reg(sign))
 }
 
 // remainder is that of A / B, with the sign of A.
