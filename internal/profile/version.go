@@ -33,6 +33,8 @@ var limits14 = []bound{
 	{limit: "maxFramebufferHeight", least: 7680},
 	{limit: "maxViewportDimensions", least: 7680},
 	{limit: "maxColorAttachments", least: 8},
+	{limit: "pointSizeGranularity", least: 0.125, most: true},
+	{limit: "lineWidthGranularity", least: 0.5, most: true},
 	{limit: "timestampComputeAndGraphics", least: 1},
 	{limit: "standardSampleLocations", least: 1},
 	{limit: "maxPushDescriptors", least: 32},

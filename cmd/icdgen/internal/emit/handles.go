@@ -170,7 +170,7 @@ func (g *handles) residents() {
 	}
 }
 
-// ruleOf prints a function: the VUID-command-commandBuffer-rule of those commands that are recorded and that want
+// ruleOf prints a function: what VUID a rule of commandBuffer has with each command that is recorded and that want
 // picks. A map would be made whenever the driver is loaded.
 func (g *handles) ruleOf(name, what, rule string, want func(*registry.Command) bool) {
 	g.p.f("// %s is %s.\nfunc %s(command string) vk.VUID {\nswitch command {\n", name, what, name)
