@@ -288,7 +288,7 @@ func (g *graphicsParts) take(l *graphicsParts) {
 	}
 	if l.parts&outputPart != 0 {
 		takeOutput(to, from)
-		g.state.Locations = l.state.Locations
+		g.state.Locations, g.state.Output = l.state.Locations, l.state.Output
 	} else if l.parts&fragmentPart != 0 && to.Samples == 0 {
 		to.Samples = from.Samples // of sample shading; the output's counts
 	}

@@ -520,6 +520,7 @@ func (m *graphicsMaker) readOutput() error {
 	if err := m.readLocations(); err != nil {
 		return err
 	}
+	m.readTargets()
 	c := m.info.PColorBlendState
 	if c == nil {
 		return nil

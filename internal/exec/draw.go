@@ -11,6 +11,8 @@ import (
 type drawRules struct {
 	pass, pipeline, sets, buffers, index, samples vk.VUID
 
+	outputs *outputRules
+
 	viewport, scissor, viewportCount, scissorCount, counts, vertexInput, locations vk.VUID
 }
 
@@ -18,6 +20,7 @@ type drawRules struct {
 var (
 	plainRules = drawRules{
 		pass:          vk.VUID_vkCmdDraw_renderpass,
+		outputs:       &plainOutputs,
 		pipeline:      vk.VUID_vkCmdDraw_None_08606,
 		sets:          vk.VUID_vkCmdDraw_None_08600,
 		buffers:       vk.VUID_vkCmdDraw_None_04007,
@@ -32,6 +35,7 @@ var (
 	}
 	indexedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexed_renderpass,
+		outputs:       &indexedOutputs,
 		pipeline:      vk.VUID_vkCmdDrawIndexed_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexed_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexed_None_04007,
@@ -47,6 +51,7 @@ var (
 	}
 	indirectRulesOfDraws = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndirect_renderpass,
+		outputs:       &indirectDrawsOutputs,
 		pipeline:      vk.VUID_vkCmdDrawIndirect_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndirect_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndirect_None_04007,
@@ -61,6 +66,7 @@ var (
 	}
 	indexedIndirectRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexedIndirect_renderpass,
+		outputs:       &indexedIndirectDrawsOutputs,
 		pipeline:      vk.VUID_vkCmdDrawIndexedIndirect_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexedIndirect_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexedIndirect_None_04007,
@@ -76,6 +82,7 @@ var (
 	}
 	countedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndirectCount_renderpass,
+		outputs:       &countedOutputs,
 		pipeline:      vk.VUID_vkCmdDrawIndirectCount_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndirectCount_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndirectCount_None_04007,
@@ -90,6 +97,7 @@ var (
 	}
 	indexedCountedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexedIndirectCount_renderpass,
+		outputs:       &indexedCountedOutputs,
 		pipeline:      vk.VUID_vkCmdDrawIndexedIndirectCount_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexedIndirectCount_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexedIndirectCount_None_04007,
@@ -105,6 +113,7 @@ var (
 	}
 	multiRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawMultiEXT_renderpass,
+		outputs:       &multiOutputs,
 		pipeline:      vk.VUID_vkCmdDrawMultiEXT_None_08606,
 		sets:          vk.VUID_vkCmdDrawMultiEXT_None_08600,
 		buffers:       vk.VUID_vkCmdDrawMultiEXT_None_04007,
@@ -119,6 +128,7 @@ var (
 	}
 	indexedMultiRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawMultiIndexedEXT_renderpass,
+		outputs:       &indexedMultiOutputs,
 		pipeline:      vk.VUID_vkCmdDrawMultiIndexedEXT_None_08606,
 		sets:          vk.VUID_vkCmdDrawMultiIndexedEXT_None_08600,
 		buffers:       vk.VUID_vkCmdDrawMultiIndexedEXT_None_04007,

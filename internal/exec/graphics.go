@@ -24,8 +24,9 @@ type Graphics struct {
 	// Locations are the shader's outputs that colour attachments get (VkRenderingAttachmentLocationInfo); none: those of
 	// the same numbers.
 	Locations      []uint32
-	Atomics        bool // a shader has atomic instructions
-	ClipsUnclamped bool // depths are clipped where they are not clamped, and State.DepthClip doesn't count
+	Output         *Output // nil: it draws nothing, or nobody knows
+	Atomics        bool    // a shader has atomic instructions
+	ClipsUnclamped bool    // depths are clipped where they are not clamped, and State.DepthClip doesn't count
 }
 
 // graphics is what a command buffer has bound for draws, and the draw under way. It is kept from draw to draw, so that
@@ -241,6 +242,9 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 			return err
 		}
 		g.draw.Pass, g.changed = r.pass, false
+		if o := p.Graphics.Output; o != nil {
+			r.tellOutput(o, rules.outputs)
+		}
 	}
 	if g.draw.Indexed = indexed; indexed {
 		g.draw.Indices, g.draw.IndexType = g.index.bytes, g.indices

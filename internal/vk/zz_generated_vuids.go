@@ -1565,6 +1565,7 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_None_09548
 	VUID_vkCmdDrawIndexedIndirectCount_buffer_02709
 	VUID_vkCmdDrawIndexedIndirectCount_buffer_parameter
+	VUID_vkCmdDrawIndexedIndirectCount_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_commandBuffer_recording
@@ -1573,12 +1574,22 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_countBufferOffset_04129
 	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_02715
 	VUID_vkCmdDrawIndexedIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawIndexedIndirectCount_maxDrawCount_03143
 	VUID_vkCmdDrawIndexedIndirectCount_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndexedIndirectCount_offset_02710
+	VUID_vkCmdDrawIndexedIndirectCount_renderPass_02684
+	VUID_vkCmdDrawIndexedIndirectCount_renderPass_06198
 	VUID_vkCmdDrawIndexedIndirectCount_renderpass
 	VUID_vkCmdDrawIndexedIndirectCount_scissorCount_03418
 	VUID_vkCmdDrawIndexedIndirectCount_stride_03142
+	VUID_vkCmdDrawIndexedIndirectCount_subpass_02685
+	VUID_vkCmdDrawIndexedIndirectCount_viewMask_06178
 	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03417
 	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419
 	VUID_vkCmdDrawIndexedIndirect_None_04007
@@ -1591,6 +1602,7 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_None_09548
 	VUID_vkCmdDrawIndexedIndirect_buffer_02709
 	VUID_vkCmdDrawIndexedIndirect_buffer_parameter
+	VUID_vkCmdDrawIndexedIndirect_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_commandBuffer_recording
@@ -1598,10 +1610,20 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_drawCount_00528
 	VUID_vkCmdDrawIndexedIndirect_drawCount_00539
 	VUID_vkCmdDrawIndexedIndirect_drawCount_00540
+	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawIndexedIndirect_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndexedIndirect_offset_02710
+	VUID_vkCmdDrawIndexedIndirect_renderPass_02684
+	VUID_vkCmdDrawIndexedIndirect_renderPass_06198
 	VUID_vkCmdDrawIndexedIndirect_renderpass
 	VUID_vkCmdDrawIndexedIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndexedIndirect_subpass_02685
+	VUID_vkCmdDrawIndexedIndirect_viewMask_06178
 	VUID_vkCmdDrawIndexedIndirect_viewportCount_03417
 	VUID_vkCmdDrawIndexedIndirect_viewportCount_03419
 	VUID_vkCmdDrawIndexed_None_04007
@@ -1612,12 +1634,23 @@ const (
 	VUID_vkCmdDrawIndexed_None_08600
 	VUID_vkCmdDrawIndexed_None_08606
 	VUID_vkCmdDrawIndexed_None_09548
+	VUID_vkCmdDrawIndexed_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexed_commandBuffer_parameter
 	VUID_vkCmdDrawIndexed_commandBuffer_recording
+	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawIndexed_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexed_renderPass_02684
+	VUID_vkCmdDrawIndexed_renderPass_06198
 	VUID_vkCmdDrawIndexed_renderpass
 	VUID_vkCmdDrawIndexed_scissorCount_03418
+	VUID_vkCmdDrawIndexed_subpass_02685
+	VUID_vkCmdDrawIndexed_viewMask_06178
 	VUID_vkCmdDrawIndexed_viewportCount_03417
 	VUID_vkCmdDrawIndexed_viewportCount_03419
 	VUID_vkCmdDrawIndirectCount_None_04007
@@ -1629,6 +1662,7 @@ const (
 	VUID_vkCmdDrawIndirectCount_None_09548
 	VUID_vkCmdDrawIndirectCount_buffer_02709
 	VUID_vkCmdDrawIndirectCount_buffer_parameter
+	VUID_vkCmdDrawIndirectCount_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndirectCount_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirectCount_commandBuffer_parameter
 	VUID_vkCmdDrawIndirectCount_commandBuffer_recording
@@ -1637,12 +1671,22 @@ const (
 	VUID_vkCmdDrawIndirectCount_countBufferOffset_04129
 	VUID_vkCmdDrawIndirectCount_countBuffer_02715
 	VUID_vkCmdDrawIndirectCount_countBuffer_parameter
+	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawIndirectCount_maxDrawCount_03111
 	VUID_vkCmdDrawIndirectCount_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndirectCount_offset_02710
+	VUID_vkCmdDrawIndirectCount_renderPass_02684
+	VUID_vkCmdDrawIndirectCount_renderPass_06198
 	VUID_vkCmdDrawIndirectCount_renderpass
 	VUID_vkCmdDrawIndirectCount_scissorCount_03418
 	VUID_vkCmdDrawIndirectCount_stride_03110
+	VUID_vkCmdDrawIndirectCount_subpass_02685
+	VUID_vkCmdDrawIndirectCount_viewMask_06178
 	VUID_vkCmdDrawIndirectCount_viewportCount_03417
 	VUID_vkCmdDrawIndirectCount_viewportCount_03419
 	VUID_vkCmdDrawIndirect_None_04007
@@ -1654,6 +1698,7 @@ const (
 	VUID_vkCmdDrawIndirect_None_09548
 	VUID_vkCmdDrawIndirect_buffer_02709
 	VUID_vkCmdDrawIndirect_buffer_parameter
+	VUID_vkCmdDrawIndirect_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndirect_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndirect_commandBuffer_parameter
 	VUID_vkCmdDrawIndirect_commandBuffer_recording
@@ -1661,10 +1706,20 @@ const (
 	VUID_vkCmdDrawIndirect_drawCount_00476
 	VUID_vkCmdDrawIndirect_drawCount_00487
 	VUID_vkCmdDrawIndirect_drawCount_00488
+	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawIndirect_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndirect_offset_02710
+	VUID_vkCmdDrawIndirect_renderPass_02684
+	VUID_vkCmdDrawIndirect_renderPass_06198
 	VUID_vkCmdDrawIndirect_renderpass
 	VUID_vkCmdDrawIndirect_scissorCount_03418
+	VUID_vkCmdDrawIndirect_subpass_02685
+	VUID_vkCmdDrawIndirect_viewMask_06178
 	VUID_vkCmdDrawIndirect_viewportCount_03417
 	VUID_vkCmdDrawIndirect_viewportCount_03419
 	VUID_vkCmdDrawMultiEXT_None_04007
@@ -1674,15 +1729,26 @@ const (
 	VUID_vkCmdDrawMultiEXT_None_08600
 	VUID_vkCmdDrawMultiEXT_None_08606
 	VUID_vkCmdDrawMultiEXT_None_09548
+	VUID_vkCmdDrawMultiEXT_colorAttachmentCount_06179
 	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
 	VUID_vkCmdDrawMultiEXT_commandBuffer_recording
 	VUID_vkCmdDrawMultiEXT_drawCount_04934
 	VUID_vkCmdDrawMultiEXT_drawCount_04935
 	VUID_vkCmdDrawMultiEXT_drawCount_09628
+	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawMultiEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiEXT_renderPass_02684
+	VUID_vkCmdDrawMultiEXT_renderPass_06198
 	VUID_vkCmdDrawMultiEXT_renderpass
 	VUID_vkCmdDrawMultiEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiEXT_subpass_02685
+	VUID_vkCmdDrawMultiEXT_viewMask_06178
 	VUID_vkCmdDrawMultiEXT_viewportCount_03417
 	VUID_vkCmdDrawMultiEXT_viewportCount_03419
 	VUID_vkCmdDrawMultiIndexedEXT_None_04007
@@ -1693,15 +1759,26 @@ const (
 	VUID_vkCmdDrawMultiIndexedEXT_None_08600
 	VUID_vkCmdDrawMultiIndexedEXT_None_08606
 	VUID_vkCmdDrawMultiIndexedEXT_None_09548
+	VUID_vkCmdDrawMultiIndexedEXT_colorAttachmentCount_06179
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_recording
 	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04939
 	VUID_vkCmdDrawMultiIndexedEXT_drawCount_04940
 	VUID_vkCmdDrawMultiIndexedEXT_drawCount_09629
+	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDrawMultiIndexedEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiIndexedEXT_renderPass_02684
+	VUID_vkCmdDrawMultiIndexedEXT_renderPass_06198
 	VUID_vkCmdDrawMultiIndexedEXT_renderpass
 	VUID_vkCmdDrawMultiIndexedEXT_scissorCount_03418
+	VUID_vkCmdDrawMultiIndexedEXT_subpass_02685
+	VUID_vkCmdDrawMultiIndexedEXT_viewMask_06178
 	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03417
 	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419
 	VUID_vkCmdDraw_None_04007
@@ -1711,12 +1788,23 @@ const (
 	VUID_vkCmdDraw_None_08600
 	VUID_vkCmdDraw_None_08606
 	VUID_vkCmdDraw_None_09548
+	VUID_vkCmdDraw_colorAttachmentCount_06179
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
 	VUID_vkCmdDraw_commandBuffer_recording
+	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08910
+	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08912
+	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08913
+	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08914
+	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08916
+	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08917
 	VUID_vkCmdDraw_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDraw_renderPass_02684
+	VUID_vkCmdDraw_renderPass_06198
 	VUID_vkCmdDraw_renderpass
 	VUID_vkCmdDraw_scissorCount_03418
+	VUID_vkCmdDraw_subpass_02685
+	VUID_vkCmdDraw_viewMask_06178
 	VUID_vkCmdDraw_viewportCount_03417
 	VUID_vkCmdDraw_viewportCount_03419
 	VUID_vkCmdEndDebugUtilsLabelEXT_commandBuffer_parameter
@@ -4107,6 +4195,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-09548" +
 	"VUID-vkCmdDrawIndexedIndirectCount-buffer-02709" +
 	"VUID-vkCmdDrawIndexedIndirectCount-buffer-parameter" +
+	"VUID-vkCmdDrawIndexedIndirectCount-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-commandBuffer-recording" +
@@ -4115,12 +4204,22 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-countBufferOffset-04129" +
 	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-02715" +
 	"VUID-vkCmdDrawIndexedIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawIndexedIndirectCount-maxDrawCount-03143" +
 	"VUID-vkCmdDrawIndexedIndirectCount-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndexedIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirectCount-renderPass-02684" +
+	"VUID-vkCmdDrawIndexedIndirectCount-renderPass-06198" +
 	"VUID-vkCmdDrawIndexedIndirectCount-renderpass" +
 	"VUID-vkCmdDrawIndexedIndirectCount-scissorCount-03418" +
 	"VUID-vkCmdDrawIndexedIndirectCount-stride-03142" +
+	"VUID-vkCmdDrawIndexedIndirectCount-subpass-02685" +
+	"VUID-vkCmdDrawIndexedIndirectCount-viewMask-06178" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03419" +
 	"VUID-vkCmdDrawIndexedIndirect-None-04007" +
@@ -4133,6 +4232,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-None-09548" +
 	"VUID-vkCmdDrawIndexedIndirect-buffer-02709" +
 	"VUID-vkCmdDrawIndexedIndirect-buffer-parameter" +
+	"VUID-vkCmdDrawIndexedIndirect-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-commandBuffer-recording" +
@@ -4140,10 +4240,20 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-drawCount-00528" +
 	"VUID-vkCmdDrawIndexedIndirect-drawCount-00539" +
 	"VUID-vkCmdDrawIndexedIndirect-drawCount-00540" +
+	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawIndexedIndirect-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndexedIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndexedIndirect-renderPass-02684" +
+	"VUID-vkCmdDrawIndexedIndirect-renderPass-06198" +
 	"VUID-vkCmdDrawIndexedIndirect-renderpass" +
 	"VUID-vkCmdDrawIndexedIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexedIndirect-subpass-02685" +
+	"VUID-vkCmdDrawIndexedIndirect-viewMask-06178" +
 	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03419" +
 	"VUID-vkCmdDrawIndexed-None-04007" +
@@ -4154,12 +4264,23 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexed-None-08600" +
 	"VUID-vkCmdDrawIndexed-None-08606" +
 	"VUID-vkCmdDrawIndexed-None-09548" +
+	"VUID-vkCmdDrawIndexed-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-recording" +
+	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawIndexed-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexed-renderPass-02684" +
+	"VUID-vkCmdDrawIndexed-renderPass-06198" +
 	"VUID-vkCmdDrawIndexed-renderpass" +
 	"VUID-vkCmdDrawIndexed-scissorCount-03418" +
+	"VUID-vkCmdDrawIndexed-subpass-02685" +
+	"VUID-vkCmdDrawIndexed-viewMask-06178" +
 	"VUID-vkCmdDrawIndexed-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexed-viewportCount-03419" +
 	"VUID-vkCmdDrawIndirectCount-None-04007" +
@@ -4171,6 +4292,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-None-09548" +
 	"VUID-vkCmdDrawIndirectCount-buffer-02709" +
 	"VUID-vkCmdDrawIndirectCount-buffer-parameter" +
+	"VUID-vkCmdDrawIndirectCount-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-commandBuffer-recording" +
@@ -4179,12 +4301,22 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-countBufferOffset-04129" +
 	"VUID-vkCmdDrawIndirectCount-countBuffer-02715" +
 	"VUID-vkCmdDrawIndirectCount-countBuffer-parameter" +
+	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawIndirectCount-maxDrawCount-03111" +
 	"VUID-vkCmdDrawIndirectCount-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndirectCount-offset-02710" +
+	"VUID-vkCmdDrawIndirectCount-renderPass-02684" +
+	"VUID-vkCmdDrawIndirectCount-renderPass-06198" +
 	"VUID-vkCmdDrawIndirectCount-renderpass" +
 	"VUID-vkCmdDrawIndirectCount-scissorCount-03418" +
 	"VUID-vkCmdDrawIndirectCount-stride-03110" +
+	"VUID-vkCmdDrawIndirectCount-subpass-02685" +
+	"VUID-vkCmdDrawIndirectCount-viewMask-06178" +
 	"VUID-vkCmdDrawIndirectCount-viewportCount-03417" +
 	"VUID-vkCmdDrawIndirectCount-viewportCount-03419" +
 	"VUID-vkCmdDrawIndirect-None-04007" +
@@ -4196,6 +4328,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-None-09548" +
 	"VUID-vkCmdDrawIndirect-buffer-02709" +
 	"VUID-vkCmdDrawIndirect-buffer-parameter" +
+	"VUID-vkCmdDrawIndirect-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-parameter" +
 	"VUID-vkCmdDrawIndirect-commandBuffer-recording" +
@@ -4203,10 +4336,20 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-drawCount-00476" +
 	"VUID-vkCmdDrawIndirect-drawCount-00487" +
 	"VUID-vkCmdDrawIndirect-drawCount-00488" +
+	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawIndirect-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndirect-offset-02710" +
+	"VUID-vkCmdDrawIndirect-renderPass-02684" +
+	"VUID-vkCmdDrawIndirect-renderPass-06198" +
 	"VUID-vkCmdDrawIndirect-renderpass" +
 	"VUID-vkCmdDrawIndirect-scissorCount-03418" +
+	"VUID-vkCmdDrawIndirect-subpass-02685" +
+	"VUID-vkCmdDrawIndirect-viewMask-06178" +
 	"VUID-vkCmdDrawIndirect-viewportCount-03417" +
 	"VUID-vkCmdDrawIndirect-viewportCount-03419" +
 	"VUID-vkCmdDrawMultiEXT-None-04007" +
@@ -4216,15 +4359,26 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiEXT-None-08600" +
 	"VUID-vkCmdDrawMultiEXT-None-08606" +
 	"VUID-vkCmdDrawMultiEXT-None-09548" +
+	"VUID-vkCmdDrawMultiEXT-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-recording" +
 	"VUID-vkCmdDrawMultiEXT-drawCount-04934" +
 	"VUID-vkCmdDrawMultiEXT-drawCount-04935" +
 	"VUID-vkCmdDrawMultiEXT-drawCount-09628" +
+	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawMultiEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiEXT-renderPass-02684" +
+	"VUID-vkCmdDrawMultiEXT-renderPass-06198" +
 	"VUID-vkCmdDrawMultiEXT-renderpass" +
 	"VUID-vkCmdDrawMultiEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiEXT-subpass-02685" +
+	"VUID-vkCmdDrawMultiEXT-viewMask-06178" +
 	"VUID-vkCmdDrawMultiEXT-viewportCount-03417" +
 	"VUID-vkCmdDrawMultiEXT-viewportCount-03419" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-04007" +
@@ -4235,15 +4389,26 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-08600" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-08606" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-09548" +
+	"VUID-vkCmdDrawMultiIndexedEXT-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-recording" +
 	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04939" +
 	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-04940" +
 	"VUID-vkCmdDrawMultiIndexedEXT-drawCount-09629" +
+	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDrawMultiIndexedEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiIndexedEXT-renderPass-02684" +
+	"VUID-vkCmdDrawMultiIndexedEXT-renderPass-06198" +
 	"VUID-vkCmdDrawMultiIndexedEXT-renderpass" +
 	"VUID-vkCmdDrawMultiIndexedEXT-scissorCount-03418" +
+	"VUID-vkCmdDrawMultiIndexedEXT-subpass-02685" +
+	"VUID-vkCmdDrawMultiIndexedEXT-viewMask-06178" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03417" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03419" +
 	"VUID-vkCmdDraw-None-04007" +
@@ -4253,12 +4418,23 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDraw-None-08600" +
 	"VUID-vkCmdDraw-None-08606" +
 	"VUID-vkCmdDraw-None-09548" +
+	"VUID-vkCmdDraw-colorAttachmentCount-06179" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
 	"VUID-vkCmdDraw-commandBuffer-recording" +
+	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08910" +
+	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08912" +
+	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08913" +
+	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08914" +
+	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08916" +
+	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08917" +
 	"VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDraw-renderPass-02684" +
+	"VUID-vkCmdDraw-renderPass-06198" +
 	"VUID-vkCmdDraw-renderpass" +
 	"VUID-vkCmdDraw-scissorCount-03418" +
+	"VUID-vkCmdDraw-subpass-02685" +
+	"VUID-vkCmdDraw-viewMask-06178" +
 	"VUID-vkCmdDraw-viewportCount-03417" +
 	"VUID-vkCmdDraw-viewportCount-03419" +
 	"VUID-vkCmdEndDebugUtilsLabelEXT-commandBuffer-parameter" +
@@ -5188,65 +5364,71 @@ var vuidPlaces = [...]uint32{
 	68178, 68212, 68250, 68285, 68320, 68355, 68395, 68435, 68489, 68543, 68586, 68632, 68678, 68728, 68774, 68821,
 	68868, 68914, 68961, 69011, 69057, 69090, 69123, 69162, 69201, 69240, 69279, 69325, 69371, 69411, 69451, 69491,
 	69528, 69565, 69604, 69647, 69697, 69747, 69786, 69825, 69864, 69893, 69922, 69964, 70006, 70042, 70078, 70114,
-	70159, 70204, 70249, 70294, 70339, 70384, 70429, 70474, 70521, 70572, 70628, 70686, 70744, 70791, 70849, 70907,
-	70959, 71015, 71068, 71142, 71189, 71234, 71287, 71334, 71388, 71442, 71482, 71522, 71562, 71602, 71642, 71682,
-	71722, 71762, 71804, 71850, 71901, 71954, 72007, 72049, 72094, 72139, 72184, 72253, 72295, 72335, 72383, 72432,
-	72481, 72513, 72545, 72577, 72609, 72641, 72673, 72705, 72737, 72780, 72825, 72870, 72931, 72963, 73003, 73044,
-	73085, 73123, 73161, 73199, 73237, 73275, 73313, 73351, 73391, 73435, 73484, 73535, 73586, 73626, 73677, 73728,
-	73773, 73822, 73868, 73935, 73975, 74013, 74059, 74099, 74146, 74193, 74226, 74259, 74292, 74325, 74358, 74391,
-	74424, 74459, 74498, 74542, 74588, 74634, 74669, 74707, 74745, 74783, 74845, 74880, 74913, 74954, 74996, 75038,
-	75071, 75104, 75137, 75170, 75203, 75236, 75269, 75313, 75359, 75405, 75443, 75481, 75519, 75581, 75614, 75655,
-	75697, 75739, 75779, 75819, 75859, 75899, 75939, 75979, 76019, 76059, 76110, 76163, 76216, 76261, 76306, 76351,
-	76420, 76460, 76508, 76557, 76606, 76631, 76656, 76681, 76706, 76731, 76756, 76781, 76817, 76855, 76893, 76947,
-	76972, 77005, 77039, 77073, 77128, 77183, 77212, 77252, 77294, 77336, 77367, 77405, 77441, 77487, 77535, 77583,
-	77617, 77652, 77697, 77744, 77791, 77825, 77858, 77902, 77948, 77994, 78050, 78095, 78144, 78193, 78231, 78278,
-	78325, 78372, 78419, 78466, 78513, 78564, 78608, 78652, 78685, 78721, 78761, 78797, 78833, 78864, 78895, 78926,
-	78984, 79042, 79076, 79120, 79166, 79212, 79244, 79277, 79320, 79365, 79410, 79442, 79492, 79542, 79591, 79640,
-	79688, 79736, 79783, 79830, 79866, 79907, 79941, 79975, 80015, 80067, 80119, 80183, 80247, 80310, 80373, 80443,
-	80517, 80573, 80624, 80673, 80722, 80771, 80822, 80873, 80933, 80977, 81032, 81087, 81124, 81161, 81206, 81251,
-	81291, 81335, 81379, 81412, 81448, 81496, 81544, 81581, 81622, 81663, 81707, 81752, 81799, 81846, 81890, 81936,
-	81982, 82017, 82054, 82091, 82128, 82165, 82202, 82239, 82280, 82318, 82356, 82394, 82437, 82480, 82523, 82564,
-	82610, 82647, 82684, 82721, 82758, 82795, 82832, 82873, 82911, 82949, 82987, 83030, 83073, 83116, 83159, 83218,
-	83279, 83340, 83394, 83450, 83506, 83555, 83606, 83657, 83717, 83771, 83827, 83883, 83944, 84006, 84062, 84120,
-	84178, 84243, 84303, 84357, 84413, 84469, 84530, 84588, 84640, 84694, 84748, 84805, 84848, 84893, 84938, 84978,
-	85026, 85076, 85126, 85176, 85228, 85280, 85324, 85370, 85416, 85472, 85530, 85588, 85634, 85682, 85730, 85775,
-	85820, 85874, 85930, 85986, 86039, 86094, 86149, 86205, 86259, 86312, 86367, 86422, 86485, 86550, 86615, 86664,
-	86715, 86766, 86818, 86868, 86920, 86972, 87023, 87076, 87129, 87176, 87223, 87263, 87303, 87343, 87386, 87429,
-	87467, 87509, 87551, 87582, 87616, 87660, 87706, 87752, 87794, 87853, 87914, 87975, 88044, 88099, 88156, 88213,
-	88259, 88307, 88355, 88403, 88447, 88493, 88539, 88584, 88631, 88678, 88719, 88770, 88823, 88876, 88921, 88977,
-	89035, 89093, 89142, 89193, 89244, 89293, 89350, 89409, 89468, 89520, 89574, 89628, 89686, 89743, 89802, 89861,
-	89926, 89984, 90044, 90104, 90171, 90229, 90289, 90349, 90412, 90477, 90542, 90603, 90655, 90721, 90789, 90857,
-	90905, 90955, 91005, 91053, 91104, 91157, 91210, 91259, 91307, 91361, 91403, 91447, 91491, 91530, 91563, 91596,
-	91636, 91681, 91709, 91762, 91817, 91872, 91922, 91966, 92012, 92058, 92100, 92144, 92185, 92224, 92263, 92314,
-	92367, 92420, 92468, 92520, 92574, 92628, 92679, 92732, 92785, 92833, 92884, 92946, 93010, 93074, 93115, 93164,
-	93215, 93266, 93328, 93394, 93454, 93518, 93570, 93624, 93678, 93729, 93779, 93835, 93878, 93923, 93968, 94009,
-	94051, 94098, 94144, 94190, 94225, 94262, 94299, 94336, 94379, 94417, 94459, 94497, 94535, 94573, 94618, 94663,
-	94707, 94746, 94786, 94830, 94874, 94907, 94950, 94988, 95043, 95098, 95152, 95206, 95249, 95295, 95345, 95391,
-	95437, 95486, 95535, 95573, 95614, 95659, 95696, 95733, 95781, 95829, 95866, 95906, 95950, 95986, 96022, 96062,
-	96103, 96144, 96184, 96220, 96261, 96308, 96365, 96411, 96452, 96493, 96545, 96598, 96648, 96702, 96746, 96795,
-	96849, 96893, 96928, 96963, 97000, 97041, 97099, 97142, 97189, 97231, 97273, 97326, 97380, 97431, 97481, 97520,
-	97555, 97598, 97642, 97687, 97726, 97763, 97804, 97840, 97880, 97926, 97978, 98015, 98067, 98106, 98148, 98190,
-	98235, 98277, 98318, 98355, 98389, 98426, 98469, 98516, 98560, 98602, 98657, 98713, 98766, 98819, 98869, 98914,
-	98977, 99037, 99087, 99160, 99230, 99285, 99318, 99355, 99391, 99426, 99458, 99494, 99525, 99560, 99592, 99634,
-	99681, 99725, 99765, 99808, 99848, 99884, 99915, 99950, 99982, 100019, 100060, 100104, 100155, 100203, 100248, 100301,
-	100351, 100390, 100431, 100469, 100515, 100570, 100622, 100662, 100705, 100745, 100786, 100831, 100873, 100926, 100988, 101047,
-	101085, 101124, 101160, 101200, 101239, 101282, 101322, 101365, 101414, 101460, 101503, 101541, 101583, 101622, 101665, 101711,
-	101754, 101792, 101835, 101882, 101948, 102010, 102065, 102115, 102162, 102209, 102253, 102295, 102342, 102389, 102437, 102483,
-	102533, 102580, 102622, 102669, 102717, 102751, 102785, 102816, 102858, 102904, 102956, 103007, 103055, 103106, 103159, 103209,
-	103262, 103319, 103375, 103430, 103492, 103554, 103617, 103677, 103733, 103793, 103850, 103911, 103967, 104029, 104084, 104133,
-	104182, 104228, 104287, 104328, 104367, 104405, 104449, 104487, 104520, 104557, 104591, 104628, 104666, 104703, 104737, 104799,
-	104856, 104917, 104975, 105026, 105076, 105121, 105170, 105216, 105273, 105329, 105384, 105436, 105486, 105535, 105581, 105630,
-	105679, 105728, 105773, 105818, 105862, 105910, 105955, 106002, 106047, 106092, 106137, 106175, 106223, 106263, 106311, 106368,
-	106425, 106482, 106541, 106589, 106665, 106738, 106810, 106890, 106966, 107024, 107081, 107147, 107212, 107283, 107353, 107419,
-	107484, 107541, 107610, 107668, 107730, 107790, 107849, 107920, 107990, 108067, 108143, 108202, 108268, 108334, 108406, 108465,
-	108536, 108596, 108660, 108721, 108782, 108849, 108903, 108969, 109024, 109079, 109138, 109197, 109268, 109328, 109388, 109452,
-	109506, 109572, 109636, 109695, 109758, 109802, 109853, 109901, 109972, 110055, 110124, 110182, 110252, 110310, 110380, 110436,
-	110474, 110521, 110565, 110606, 110649, 110692, 110735, 110773, 110811, 110853, 110896, 110942, 110985, 111027, 111075, 111127,
-	111176, 111227, 111275, 111322, 111373, 111421, 111462, 111507, 111555, 111600, 111640, 111675, 111719, 111762, 111814, 111848,
-	111881, 111914, 111944, 111987, 112028, 112073, 112115, 112162, 112206, 112258, 112309, 112344, 112382, 112420, 112452, 112496,
-	112545, 112597, 112641, 112679, 112718, 112757, 112796, 112835, 112874, 112906, 112937, 112972, 113007, 113038, 113068, 113102,
-	113142, 113182, 113222, 113262, 113302, 113336, 113372, 113421, 113481, 113526, 113571, 113620, 113661, 113706, 113748, 113788,
-	113839, 113887, 113930, 113964, 113993, 114026, 114056, 114091, 114123, 114159, 114192, 114224, 114262, 114300, 114338, 114379,
-	114417, 114467, 114516, 114565, 114614, 114664, 114714, 114761, 114809, 114841, 114868, 114899, 114927, 114965, 115012, 115056,
-	115095, 115147, 115192, 115236, 115277, 115316, 115352, 115387, 115422, 115454, 115516, 115575, 115648, 115718, 115773, 115817,
-	115854, 115892, 115927, 115963, 116005, 116049, 116094, 116136, 116177, 116219, 116259, 116303, 116344, 116382}
+	70159, 70204, 70249, 70294, 70339, 70384, 70429, 70474, 70521, 70572, 70633, 70689, 70747, 70805, 70852, 70910,
+	70968, 71020, 71076, 71150, 71224, 71298, 71372, 71446, 71520, 71573, 71647, 71694, 71745, 71796, 71841, 71894,
+	71941, 71989, 72038, 72092, 72146, 72186, 72226, 72266, 72306, 72346, 72386, 72426, 72466, 72508, 72554, 72610,
+	72661, 72714, 72767, 72809, 72854, 72899, 72944, 73013, 73082, 73151, 73220, 73289, 73358, 73427, 73469, 73515,
+	73561, 73601, 73649, 73692, 73736, 73785, 73834, 73866, 73898, 73930, 73962, 73994, 74026, 74058, 74090, 74138,
+	74181, 74226, 74271, 74332, 74393, 74454, 74515, 74576, 74637, 74698, 74736, 74774, 74806, 74846, 74881, 74917,
+	74958, 74999, 75037, 75075, 75113, 75151, 75189, 75227, 75265, 75305, 75349, 75403, 75452, 75503, 75554, 75594,
+	75645, 75696, 75741, 75790, 75857, 75924, 75991, 76058, 76125, 76192, 76238, 76305, 76345, 76389, 76433, 76471,
+	76517, 76557, 76598, 76640, 76687, 76734, 76767, 76800, 76833, 76866, 76899, 76932, 76965, 77000, 77039, 77088,
+	77132, 77178, 77224, 77259, 77297, 77335, 77373, 77435, 77497, 77559, 77621, 77683, 77745, 77807, 77842, 77881,
+	77920, 77953, 77994, 78030, 78067, 78109, 78151, 78184, 78217, 78250, 78283, 78316, 78349, 78382, 78431, 78475,
+	78521, 78567, 78605, 78643, 78681, 78743, 78805, 78867, 78929, 78991, 79053, 79115, 79154, 79193, 79226, 79267,
+	79303, 79340, 79382, 79424, 79464, 79504, 79544, 79584, 79624, 79664, 79704, 79744, 79800, 79851, 79904, 79957,
+	80002, 80047, 80092, 80161, 80230, 80299, 80368, 80437, 80506, 80575, 80621, 80667, 80707, 80755, 80798, 80842,
+	80891, 80940, 80965, 80990, 81015, 81040, 81065, 81090, 81115, 81156, 81192, 81230, 81268, 81322, 81376, 81430,
+	81484, 81538, 81592, 81646, 81677, 81708, 81733, 81766, 81794, 81823, 81857, 81891, 81946, 82001, 82030, 82070,
+	82112, 82154, 82185, 82223, 82259, 82305, 82353, 82401, 82435, 82470, 82515, 82562, 82609, 82643, 82676, 82720,
+	82766, 82812, 82868, 82913, 82962, 83011, 83049, 83096, 83143, 83190, 83237, 83284, 83331, 83382, 83426, 83470,
+	83503, 83539, 83579, 83615, 83651, 83682, 83713, 83744, 83802, 83860, 83894, 83938, 83984, 84030, 84062, 84095,
+	84138, 84183, 84228, 84260, 84310, 84360, 84409, 84458, 84506, 84554, 84601, 84648, 84684, 84725, 84759, 84793,
+	84833, 84885, 84937, 85001, 85065, 85128, 85191, 85261, 85335, 85391, 85442, 85491, 85540, 85589, 85640, 85691,
+	85751, 85795, 85850, 85905, 85942, 85979, 86024, 86069, 86109, 86153, 86197, 86230, 86266, 86314, 86362, 86399,
+	86440, 86481, 86525, 86570, 86617, 86664, 86708, 86754, 86800, 86835, 86872, 86909, 86946, 86983, 87020, 87057,
+	87098, 87136, 87174, 87212, 87255, 87298, 87341, 87382, 87428, 87465, 87502, 87539, 87576, 87613, 87650, 87691,
+	87729, 87767, 87805, 87848, 87891, 87934, 87977, 88036, 88097, 88158, 88212, 88268, 88324, 88373, 88424, 88475,
+	88535, 88589, 88645, 88701, 88762, 88824, 88880, 88938, 88996, 89061, 89121, 89175, 89231, 89287, 89348, 89406,
+	89458, 89512, 89566, 89623, 89666, 89711, 89756, 89796, 89844, 89894, 89944, 89994, 90046, 90098, 90142, 90188,
+	90234, 90290, 90348, 90406, 90452, 90500, 90548, 90593, 90638, 90692, 90748, 90804, 90857, 90912, 90967, 91023,
+	91077, 91130, 91185, 91240, 91303, 91368, 91433, 91482, 91533, 91584, 91636, 91686, 91738, 91790, 91841, 91894,
+	91947, 91994, 92041, 92081, 92121, 92161, 92204, 92247, 92285, 92327, 92369, 92400, 92434, 92478, 92524, 92570,
+	92612, 92671, 92732, 92793, 92862, 92917, 92974, 93031, 93077, 93125, 93173, 93221, 93265, 93311, 93357, 93402,
+	93449, 93496, 93537, 93588, 93641, 93694, 93739, 93795, 93853, 93911, 93960, 94011, 94062, 94111, 94168, 94227,
+	94286, 94338, 94392, 94446, 94504, 94561, 94620, 94679, 94744, 94802, 94862, 94922, 94989, 95047, 95107, 95167,
+	95230, 95295, 95360, 95421, 95473, 95539, 95607, 95675, 95723, 95773, 95823, 95871, 95922, 95975, 96028, 96077,
+	96125, 96179, 96221, 96265, 96309, 96348, 96381, 96414, 96454, 96499, 96527, 96580, 96635, 96690, 96740, 96784,
+	96830, 96876, 96918, 96962, 97003, 97042, 97081, 97132, 97185, 97238, 97286, 97338, 97392, 97446, 97497, 97550,
+	97603, 97651, 97702, 97764, 97828, 97892, 97933, 97982, 98033, 98084, 98146, 98212, 98272, 98336, 98388, 98442,
+	98496, 98547, 98597, 98653, 98696, 98741, 98786, 98827, 98869, 98916, 98962, 99008, 99043, 99080, 99117, 99154,
+	99197, 99235, 99277, 99315, 99353, 99391, 99436, 99481, 99525, 99564, 99604, 99648, 99692, 99725, 99768, 99806,
+	99861, 99916, 99970, 100024, 100067, 100113, 100163, 100209, 100255, 100304, 100353, 100391, 100432, 100477, 100514, 100551,
+	100599, 100647, 100684, 100724, 100768, 100804, 100840, 100880, 100921, 100962, 101002, 101038, 101079, 101126, 101183, 101229,
+	101270, 101311, 101363, 101416, 101466, 101520, 101564, 101613, 101667, 101711, 101746, 101781, 101818, 101859, 101917, 101960,
+	102007, 102049, 102091, 102144, 102198, 102249, 102299, 102338, 102373, 102416, 102460, 102505, 102544, 102581, 102622, 102658,
+	102698, 102744, 102796, 102833, 102885, 102924, 102966, 103008, 103053, 103095, 103136, 103173, 103207, 103244, 103287, 103334,
+	103378, 103420, 103475, 103531, 103584, 103637, 103687, 103732, 103795, 103855, 103905, 103978, 104048, 104103, 104136, 104173,
+	104209, 104244, 104276, 104312, 104343, 104378, 104410, 104452, 104499, 104543, 104583, 104626, 104666, 104702, 104733, 104768,
+	104800, 104837, 104878, 104922, 104973, 105021, 105066, 105119, 105169, 105208, 105249, 105287, 105333, 105388, 105440, 105480,
+	105523, 105563, 105604, 105649, 105691, 105744, 105806, 105865, 105903, 105942, 105978, 106018, 106057, 106100, 106140, 106183,
+	106232, 106278, 106321, 106359, 106401, 106440, 106483, 106529, 106572, 106610, 106653, 106700, 106766, 106828, 106883, 106933,
+	106980, 107027, 107071, 107113, 107160, 107207, 107255, 107301, 107351, 107398, 107440, 107487, 107535, 107569, 107603, 107634,
+	107676, 107722, 107774, 107825, 107873, 107924, 107977, 108027, 108080, 108137, 108193, 108248, 108310, 108372, 108435, 108495,
+	108551, 108611, 108668, 108729, 108785, 108847, 108902, 108951, 109000, 109046, 109105, 109146, 109185, 109223, 109267, 109305,
+	109338, 109375, 109409, 109446, 109484, 109521, 109555, 109617, 109674, 109735, 109793, 109844, 109894, 109939, 109988, 110034,
+	110091, 110147, 110202, 110254, 110304, 110353, 110399, 110448, 110497, 110546, 110591, 110636, 110680, 110728, 110773, 110820,
+	110865, 110910, 110955, 110993, 111041, 111081, 111129, 111186, 111243, 111300, 111359, 111407, 111483, 111556, 111628, 111708,
+	111784, 111842, 111899, 111965, 112030, 112101, 112171, 112237, 112302, 112359, 112428, 112486, 112548, 112608, 112667, 112738,
+	112808, 112885, 112961, 113020, 113086, 113152, 113224, 113283, 113354, 113414, 113478, 113539, 113600, 113667, 113721, 113787,
+	113842, 113897, 113956, 114015, 114086, 114146, 114206, 114270, 114324, 114390, 114454, 114513, 114576, 114620, 114671, 114719,
+	114790, 114873, 114942, 115000, 115070, 115128, 115198, 115254, 115292, 115339, 115383, 115424, 115467, 115510, 115553, 115591,
+	115629, 115671, 115714, 115760, 115803, 115845, 115893, 115945, 115994, 116045, 116093, 116140, 116191, 116239, 116280, 116325,
+	116373, 116418, 116458, 116493, 116537, 116580, 116632, 116666, 116699, 116732, 116762, 116805, 116846, 116891, 116933, 116980,
+	117024, 117076, 117127, 117162, 117200, 117238, 117270, 117314, 117363, 117415, 117459, 117497, 117536, 117575, 117614, 117653,
+	117692, 117724, 117755, 117790, 117825, 117856, 117886, 117920, 117960, 118000, 118040, 118080, 118120, 118154, 118190, 118239,
+	118299, 118344, 118389, 118438, 118479, 118524, 118566, 118606, 118657, 118705, 118748, 118782, 118811, 118844, 118874, 118909,
+	118941, 118977, 119010, 119042, 119080, 119118, 119156, 119197, 119235, 119285, 119334, 119383, 119432, 119482, 119532, 119579,
+	119627, 119659, 119686, 119717, 119745, 119783, 119830, 119874, 119913, 119965, 120010, 120054, 120095, 120134, 120170, 120205,
+	120240, 120272, 120334, 120393, 120466, 120536, 120591, 120635, 120672, 120710, 120745, 120781, 120823, 120867, 120912, 120954,
+	120995, 121037, 121077, 121121, 121162, 121200}
