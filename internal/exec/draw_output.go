@@ -133,8 +133,8 @@ var (
 	}
 )
 
-// tellOutput tells of a pipeline that draws inside of a pass that it wasn't created for. Draws go by the attachments that
-// are there. Each rule is told of once for a pipeline.
+// tellOutput tells of a pipeline that draws inside of a pass that it wasn't created for. Draws go by the attachments
+// that are there. Each rule is told of once for a pipeline.
 func (r *replay) tellOutput(o *Output, rules *outputRules) {
 	tell := func(bit uint32, rule vk.VUID, format string, args ...any) {
 		if first(&o.told, 1<<bit) {
