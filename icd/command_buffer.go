@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"farside/internal/command"
+	"farside/internal/exec"
 	"farside/internal/handle"
 	"farside/internal/vk"
 )
@@ -20,6 +21,8 @@ type commandBuffer struct {
 	level  vk.CommandBufferLevel
 	life   lifecycle
 	usage  atomic.Uint32 // VkCommandBufferUsageFlags of the recording
+	// inherits is what a secondary one says of where it is executed.
+	inherits exec.Inheritance
 
 	// These belong to the thread that records, and do not change while the buffer is pending.
 	err         error // the first recording error, kept for vkEndCommandBuffer
@@ -65,6 +68,9 @@ func (b *commandBuffer) begin(info *vk.CommandBufferBeginInfo) error {
 		if err := b.stream.DeviceMask(mask); err != nil {
 			return vk.Errorf(vk.ERROR_OUT_OF_HOST_MEMORY, vk.NoVUID, "%w", err)
 		}
+	}
+	if b.level == vk.COMMAND_BUFFER_LEVEL_SECONDARY {
+		b.takeInheritance(usage, info.PInheritanceInfo)
 	}
 	b.usage.Store(uint32(usage))
 	b.life.set(stateRecording)

@@ -196,3 +196,24 @@ func (b *commandBuffer) checkContinues(i *vk.CommandBufferInheritanceInfo) error
 	}
 	return nil
 }
+
+// takeInheritance takes over what a secondary command buffer says of where it is executed.
+func (b *commandBuffer) takeInheritance(usage vk.CommandBufferUsageFlags, i *vk.CommandBufferInheritanceInfo) {
+	n := &b.inherits
+	n.Begin(usage&vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT != 0)
+	n.Occlusion = i.OcclusionQueryEnable != vk.FALSE
+	n.Precise = n.Occlusion && i.QueryFlags&vk.QUERY_CONTROL_PRECISE_BIT != 0
+	n.Statistics = i.PipelineStatistics
+	if !n.Continues {
+		return // the other members mean nothing
+	}
+	if p := renderPasses.Get(uint64(i.RenderPass)); p != nil {
+		n.Pass, n.Subpass, n.Framebuffer = &p.pass, i.Subpass, i.Framebuffer
+		return
+	}
+	if r := vk.Find[vk.CommandBufferInheritanceRenderingInfo](i.PNext); r != nil {
+		n.Flags, n.ViewMask, n.Samples = r.Flags, r.ViewMask, uint32(r.RasterizationSamples)
+		n.Colors = takeFormats(n.Colors, r.PColorAttachmentFormats, r.ColorAttachmentCount)
+		n.Depth, n.Stencil = r.DepthAttachmentFormat, r.StencilAttachmentFormat
+	}
+}

@@ -1,8 +1,6 @@
 package icd
 
 import (
-	"slices"
-
 	"farside/internal/exec"
 	"farside/internal/vk"
 )
@@ -17,13 +15,19 @@ func (m *graphicsMaker) readTargets() {
 		}
 		o.Pass, o.Subpass = &p.pass, m.info.Subpass
 	} else if i := vk.Find[vk.PipelineRenderingCreateInfo](m.info.PNext); i != nil {
-		// VUID-VkPipelineRenderingCreateInfo-colorAttachmentCount-09533: no more than maxColorAttachments.
-		count := min(i.ColorAttachmentCount, exec.MaxColors)
-		o.ViewMask, o.Colors = i.ViewMask, make([]vk.Format, count)
-		if i.PColorAttachmentFormats != nil {
-			o.Colors = slices.Clone(vk.Slice(i.PColorAttachmentFormats, count))
-		}
+		o.ViewMask, o.Colors = i.ViewMask, takeFormats(nil, i.PColorAttachmentFormats, i.ColorAttachmentCount)
 		o.Depth, o.Stencil = i.DepthAttachmentFormat, i.StencilAttachmentFormat
 	}
 	m.made.state.Output = o
+}
+
+// takeFormats puts formats of colour attachments in the place of those in room, and returns it. NULL are as many
+// undefined ones. There are no more than maxColorAttachments (VUID-VkPipelineRenderingCreateInfo-
+// colorAttachmentCount-09533), whatever the count says.
+func takeFormats(room []vk.Format, list *vk.Format, count uint32) []vk.Format {
+	count, room = min(count, exec.MaxColors), room[:0]
+	if list == nil {
+		return append(room, make([]vk.Format, count)...)
+	}
+	return append(room, vk.Slice(list, count)...)
 }

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -162,7 +163,8 @@ func TestDynamicRenderingCommands(t *testing.T) {
 	secondary := q.commands(0, vk.COMMAND_BUFFER_LEVEL_SECONDARY)
 	rendering := vk.CommandBufferInheritanceRenderingInfo{
 		SType:                 vk.STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
-		DepthAttachmentFormat: info.Format, StencilAttachmentFormat: info.Format}
+		DepthAttachmentFormat: info.Format, StencilAttachmentFormat: info.Format,
+		RasterizationSamples: vk.SAMPLE_COUNT_1_BIT}
 	begin := vk.CommandBufferBeginInfo{Flags: vk.COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
 		PInheritanceInfo: &vk.CommandBufferInheritanceInfo{PNext: unsafe.Pointer(&rendering)}}
 	if r := commands.BeginCommandBuffer(secondary, &begin); r != vk.SUCCESS {
@@ -179,14 +181,25 @@ func TestDynamicRenderingCommands(t *testing.T) {
 	depth.ClearValue.DepthStencil().Depth = 1
 	stencil := depth
 	stencil.ClearValue.DepthStencil().Stencil = 5
-	list := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
-	record1(t, list, func() {
-		commands.CmdBeginRendering(list, &vk.RenderingInfo{LayerCount: 1, PDepthAttachment: &depth,
-			PStencilAttachment: &stencil, RenderArea: vk.Rect2D{Extent: vk.Extent2D{Width: 16, Height: 16}}})
-		commands.CmdExecuteCommands(list, 1, &secondary)
-		commands.CmdEndRendering(list)
-	})
-	q.executed(list)
+	render := func(flags vk.RenderingFlags) {
+		t.Helper()
+		list := q.commands(0, vk.COMMAND_BUFFER_LEVEL_PRIMARY)
+		record1(t, list, func() {
+			commands.CmdBeginRendering(list, &vk.RenderingInfo{LayerCount: 1, PDepthAttachment: &depth, Flags: flags,
+				PStencilAttachment: &stencil, RenderArea: vk.Rect2D{Extent: vk.Extent2D{Width: 16, Height: 16}}})
+			commands.CmdExecuteCommands(list, 1, &secondary)
+			commands.CmdEndRendering(list)
+		})
+		q.executed(list)
+	}
+	render(vk.RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT)
+	if told := rules(); !slices.Equal(told, []string{"VUID-vkCmdBeginRendering-dynamicRendering-06446"}) {
+		t.Errorf("told of %q, and only a feature is missing", told)
+	}
+	render(0)
+	if told := rules(); !slices.Equal(told, []string{"VUID-vkCmdExecuteCommands-flags-06024"}) {
+		t.Errorf("told of %q where the rendering has no secondary contents", told)
+	}
 	d, _ := img.layout.Subresource(vk.IMAGE_ASPECT_DEPTH_BIT, 0, 0)
 	s, _ := img.layout.Subresource(vk.IMAGE_ASPECT_STENCIL_BIT, 0, 0)
 	if got := [4]byte(bytes[d.Offset:]); got != [4]byte{0, 0, 0x80, 0x3f} || bytes[s.Offset] != 9 ||

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"farside/internal/command"
 	"farside/internal/descriptor"
 	"farside/internal/exec"
 	"farside/internal/pass"
@@ -181,14 +180,14 @@ func (r *resources) Physical(address uint64) (exec.Range, bool) {
 	return r.device.addresses.find(address)
 }
 
-func (r *resources) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
+func (r *resources) Secondary(h vk.CommandBuffer) (exec.Secondary, error) {
 	b := commandBuffers.Get(uintptr(h))
 	switch {
 	case b == nil || b.pool.device != r.device:
-		return nil, absent("command buffer", uint64(h), b != nil)
+		return exec.Secondary{}, absent("command buffer", uint64(h), b != nil)
 	case b.level != vk.COMMAND_BUFFER_LEVEL_SECONDARY:
-		return nil, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00088,
+		return exec.Secondary{}, vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00088,
 			"command buffer %#x is a primary one", uint64(h))
 	}
-	return b.Stream(), nil
+	return exec.Secondary{Stream: b.Stream(), Inherits: &b.inherits}, nil
 }

@@ -22,12 +22,15 @@ type Output struct {
 
 // outputRules are the rules of a draw command about what the pipeline was created for.
 type outputRules struct {
+	who string
+
 	compatible, subpass, dynamic, viewMask, count      vk.VUID
 	color, noColor, depth, noDepth, stencil, noStencil vk.VUID
 }
 
 var (
 	plainOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDraw_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDraw_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDraw_renderPass_06198,
@@ -41,6 +44,7 @@ var (
 		stencil:    vk.VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08917,
 	}
 	indexedOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawIndexed_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawIndexed_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawIndexed_renderPass_06198,
@@ -54,6 +58,7 @@ var (
 		stencil:    vk.VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08917,
 	}
 	indirectDrawsOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawIndirect_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawIndirect_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawIndirect_renderPass_06198,
@@ -67,6 +72,7 @@ var (
 		stencil:    vk.VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08917,
 	}
 	indexedIndirectDrawsOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawIndexedIndirect_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawIndexedIndirect_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawIndexedIndirect_renderPass_06198,
@@ -80,6 +86,7 @@ var (
 		stencil:    vk.VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08917,
 	}
 	countedOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawIndirectCount_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawIndirectCount_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawIndirectCount_renderPass_06198,
@@ -93,6 +100,7 @@ var (
 		stencil:    vk.VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08917,
 	}
 	indexedCountedOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawIndexedIndirectCount_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawIndexedIndirectCount_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawIndexedIndirectCount_renderPass_06198,
@@ -106,6 +114,7 @@ var (
 		stencil:    vk.VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08917,
 	}
 	multiOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawMultiEXT_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawMultiEXT_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawMultiEXT_renderPass_06198,
@@ -119,6 +128,7 @@ var (
 		stencil:    vk.VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08917,
 	}
 	indexedMultiOutputs = outputRules{
+		who:        "pipeline",
 		compatible: vk.VUID_vkCmdDrawMultiIndexedEXT_renderPass_02684,
 		subpass:    vk.VUID_vkCmdDrawMultiIndexedEXT_subpass_02685,
 		dynamic:    vk.VUID_vkCmdDrawMultiIndexedEXT_renderPass_06198,
@@ -138,19 +148,19 @@ var (
 func (r *replay) tellOutput(o *Output, rules *outputRules) {
 	tell := func(bit uint32, rule vk.VUID, format string, args ...any) {
 		if first(&o.told, 1<<bit) {
-			r.told(rule, "works, but "+format, args...)
+			r.told(rule, "works, but the "+rules.who+format, args...)
 		}
 	}
 	instance := &r.passes.instance
 	switch {
 	case r.passes.dynamic && o.Pass != nil:
-		tell(0, rules.dynamic, "the pipeline was created for a render pass, and draws in a dynamic rendering")
+		tell(0, rules.dynamic, " is for a render pass, and used in a dynamic rendering")
 	case r.passes.dynamic:
 		o.tellFormats(r.pass, rules, tell)
 	case o.Pass == nil || !o.Pass.Compatible(instance.Of()):
-		tell(1, rules.compatible, "the pipeline was created for a render pass that is not compatible")
+		tell(1, rules.compatible, " is not for a compatible render pass")
 	case o.Subpass != instance.Subpass():
-		tell(2, rules.subpass, "the pipeline was created for subpass %d, and draws in %d", o.Subpass, instance.Subpass())
+		tell(2, rules.subpass, " is for subpass %d, and used in %d", o.Subpass, instance.Subpass())
 	}
 }
 
@@ -158,18 +168,18 @@ func (r *replay) tellOutput(o *Output, rules *outputRules) {
 func (o *Output) tellFormats(p *draw.Pass, rules *outputRules,
 	tell func(bit uint32, rule vk.VUID, format string, args ...any)) {
 	if o.ViewMask != p.ViewMask {
-		tell(3, rules.viewMask, "the pipeline has view mask %#x, the rendering %#x", o.ViewMask, p.ViewMask)
+		tell(3, rules.viewMask, " has view mask %#x, the rendering %#x", o.ViewMask, p.ViewMask)
 	}
 	same := func(bit uint32, t *draw.Target, f vk.Format, rule, without vk.VUID, what string) {
 		switch {
 		case t.Image == nil && f != vk.FORMAT_UNDEFINED:
-			tell(bit, without, "the pipeline has a %s attachment of format %v, the rendering none", what, f)
+			tell(bit, without, " has a %s attachment of format %v, the rendering none", what, f)
 		case t.Image != nil && t.Format != f:
-			tell(bit+1, rule, "the pipeline has a %s attachment of format %v, the rendering one of %v", what, f, t.Format)
+			tell(bit+1, rule, " has a %s attachment of format %v, the rendering one of %v", what, f, t.Format)
 		}
 	}
 	if len(o.Colors) != len(p.Colors) {
-		tell(4, rules.count, "the pipeline has %d colour attachments, the rendering %d", len(o.Colors), len(p.Colors))
+		tell(4, rules.count, " has %d colour attachments, the rendering %d", len(o.Colors), len(p.Colors))
 	} else {
 		for i := range p.Colors {
 			same(5, &p.Colors[i], o.Colors[i], rules.color, rules.noColor, "colour")

@@ -121,7 +121,7 @@ func TestDrawOutputRules(t *testing.T) {
 		&countedRules, &indexedCountedRules, &multiRules, &indexedMultiRules} {
 		name := strings.TrimSuffix(rules.pass.String(), "renderpass")
 		own := reflect.ValueOf(*rules.outputs)
-		for i := range own.NumField() {
+		for i := 1; i < own.NumField(); i++ { // after who
 			want := name + strings.TrimPrefix(vk.VUID(plain.Field(i).Uint()).String(), "VUID-vkCmdDraw-")
 			if got := vk.VUID(own.Field(i).Uint()).String(); got != want {
 				t.Errorf("%s, %s: %s, want %s", name, own.Type().Field(i).Name, got, want)

@@ -27,6 +27,8 @@ type activeQuery struct {
 	pool  *QueryPool
 	index uint32
 	views uint32 // how many queries it is
+	// precise queries of occlusion were asked for.
+	precise bool
 	// What it has counted: for occlusion the samples are Samples, for statistics all is by bit number.
 	counted draw.Statistics
 }
@@ -148,7 +150,7 @@ func (r *replay) beginQuery(c *command.BeginQuery) error {
 	for i := c.Query; i < c.Query+views; i++ {
 		p.queries[i].available.Store(false)
 	}
-	g.queries = append(g.queries, activeQuery{pool: p, index: c.Query, views: views})
+	g.queries = append(g.queries, activeQuery{pool: p, index: c.Query, views: views, precise: c.Flags != 0})
 	return nil
 }
 

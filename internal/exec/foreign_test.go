@@ -14,19 +14,19 @@ import (
 // foreign are the resources of a device that has nothing: all objects are another device's.
 type foreign struct{}
 
-func (foreign) Buffer(vk.Buffer) (Buffer, error)                    { return Buffer{}, ErrForeign }
-func (foreign) Image(vk.Image) (Image, error)                       { return Image{}, ErrForeign }
-func (foreign) ImageView(vk.ImageView) (View, error)                { return View{}, ErrForeign }
-func (foreign) BufferView(vk.BufferView) (View, error)              { return View{}, ErrForeign }
-func (foreign) Attachment(vk.ImageView) (AttachmentView, error)     { return AttachmentView{}, ErrForeign }
-func (foreign) RenderPass(vk.RenderPass) (*pass.RenderPass, error)  { return nil, ErrForeign }
-func (foreign) Framebuffer(vk.Framebuffer) (*Framebuffer, error)    { return nil, ErrForeign }
-func (foreign) Sampler(vk.Sampler) (*sampling.Sampler, error)       { return nil, ErrForeign }
-func (foreign) Event(vk.Event) (*syncobj.Payload, error)            { return nil, ErrForeign }
-func (foreign) QueryPool(vk.QueryPool) (*QueryPool, error)          { return nil, ErrForeign }
-func (foreign) Pipeline(vk.Pipeline) (*Pipeline, error)             { return nil, ErrForeign }
-func (foreign) Physical(uint64) (Range, bool)                       { return Range{}, false }
-func (foreign) Secondary(vk.CommandBuffer) (*command.Stream, error) { return nil, ErrForeign }
+func (foreign) Buffer(vk.Buffer) (Buffer, error)                   { return Buffer{}, ErrForeign }
+func (foreign) Image(vk.Image) (Image, error)                      { return Image{}, ErrForeign }
+func (foreign) ImageView(vk.ImageView) (View, error)               { return View{}, ErrForeign }
+func (foreign) BufferView(vk.BufferView) (View, error)             { return View{}, ErrForeign }
+func (foreign) Attachment(vk.ImageView) (AttachmentView, error)    { return AttachmentView{}, ErrForeign }
+func (foreign) RenderPass(vk.RenderPass) (*pass.RenderPass, error) { return nil, ErrForeign }
+func (foreign) Framebuffer(vk.Framebuffer) (*Framebuffer, error)   { return nil, ErrForeign }
+func (foreign) Sampler(vk.Sampler) (*sampling.Sampler, error)      { return nil, ErrForeign }
+func (foreign) Event(vk.Event) (*syncobj.Payload, error)           { return nil, ErrForeign }
+func (foreign) QueryPool(vk.QueryPool) (*QueryPool, error)         { return nil, ErrForeign }
+func (foreign) Pipeline(vk.Pipeline) (*Pipeline, error)            { return nil, ErrForeign }
+func (foreign) Physical(uint64) (Range, bool)                      { return Range{}, false }
+func (foreign) Secondary(vk.CommandBuffer) (Secondary, error)      { return Secondary{}, ErrForeign }
 func (foreign) DescriptorSet(vk.DescriptorSet) (*descriptor.Set, error) {
 	return nil, ErrForeign
 }

@@ -90,6 +90,16 @@ func (r *replay) inside() masks {
 // outside ends inside.
 func (r *replay) outside(outer masks) { r.submitted, r.current = outer.submitted, outer.current }
 
+// running is the replay of a physical device that executes commands.
+func (r *replay) running() *replay {
+	if run := r.submitted & (1<<len(r.members) - 1); run != 0 {
+		m := r.members[bits.TrailingZeros32(run)]
+		m.index, m.op, m.labels = r.index, r.op, r.labels
+		return m
+	}
+	return r
+}
+
 // step executes a record on all physical devices that execute it.
 func (r *replay) step(record *command.Record) error {
 	if r.members == nil {

@@ -36,6 +36,9 @@ type Framebuffer struct {
 type passes struct {
 	instance pass.Instance
 	dynamic  bool // the instance is a dynamic rendering
+	flags    vk.RenderingFlags
+	// framebuffer is that of an instance that is no dynamic rendering.
+	framebuffer vk.Framebuffer
 	// What a begin makes is kept for the next one.
 	views  []draw.Target
 	form   pass.RenderPass
@@ -145,6 +148,7 @@ func (r *replay) beginRenderPass(c *command.BeginRenderPass) error {
 		}
 		r.passes.views = append(r.passes.views, t)
 	}
+	r.passes.framebuffer = c.Framebuffer
 	return r.started(&pass.Info{Pass: p, Views: r.passes.views, Clears: c.Clears, Area: c.Area, Extent: f.Extent,
 		Layers: f.Layers}, c.Areas, false)
 }
@@ -158,6 +162,7 @@ func (r *replay) beginRendering(c *command.BeginRendering) error {
 		return invalid(vk.VUID_VkRenderingInfo_colorAttachmentCount_06106, "%d colour attachments", len(c.Attachments)-2)
 	}
 	s := &r.passes
+	s.flags, s.framebuffer = c.Flags, 0
 	s.views, s.clears, s.form.Attachments = s.views[:0], s.clears[:0], s.form.Attachments[:0]
 	if len(s.form.Subpasses) == 0 {
 		s.form.Subpasses = make([]pass.Subpass, 1)

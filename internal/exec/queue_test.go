@@ -28,6 +28,7 @@ type world struct {
 	secondary map[vk.CommandBuffer]*command.Stream
 	pipelines map[vk.Pipeline]*Pipeline
 	sets      map[vk.DescriptorSet]*descriptor.Set
+	inherits  map[vk.CommandBuffer]*Inheritance // of secondary
 	ranges    []Range
 
 	streams []*command.Stream // reset after the queues have ended
@@ -80,11 +81,11 @@ func (w *world) QueryPool(h vk.QueryPool) (*QueryPool, error) {
 	return nil, errNone
 }
 
-func (w *world) Secondary(h vk.CommandBuffer) (*command.Stream, error) {
+func (w *world) Secondary(h vk.CommandBuffer) (Secondary, error) {
 	if s := w.secondary[h]; s != nil {
-		return s, nil
+		return Secondary{s, w.inherits[h]}, nil
 	}
-	return nil, errNone
+	return Secondary{}, errNone
 }
 
 func (w *world) Pipeline(h vk.Pipeline) (*Pipeline, error) {

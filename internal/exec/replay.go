@@ -147,10 +147,13 @@ func (r *replay) executeCommands(record *command.Record, secondary bool) error {
 		if err != nil {
 			return r.missing(vk.VUID_vkCmdExecuteCommands_pCommandBuffers_parameter, err)
 		}
+		if s.Inherits != nil {
+			r.running().tellInherited(s.Inherits)
+		}
 		open := len(r.labels)
 		r.index++
-		r.begin() // a secondary command buffer inherits nothing
-		if err := r.stream(s, true); err != nil {
+		r.begin() // a secondary command buffer inherits no state
+		if err := r.stream(s.Stream, true); err != nil {
 			return err
 		}
 		r.labels = r.labels[:min(open, len(r.labels))]

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"farside/internal/command"
 	"farside/internal/descriptor"
 	"farside/internal/pass"
 	"farside/internal/sampling"
@@ -63,8 +62,8 @@ type Resources interface {
 	DescriptorSet(vk.DescriptorSet) (*descriptor.Set, error)
 	// Physical finds the memory behind a device address.
 	Physical(address uint64) (Range, bool)
-	// Secondary returns the stream of a secondary command buffer.
-	Secondary(vk.CommandBuffer) (*command.Stream, error)
+	// Secondary returns a secondary command buffer.
+	Secondary(vk.CommandBuffer) (Secondary, error)
 }
 
 // cache remembers the resources of one replay, so that a command that names what an earlier one named costs
