@@ -24,6 +24,7 @@ func table() []definition {
 		computeSyncCases(), bindingCases(), textureCases(), multisampleCases(), imageCases(), imageUseCases(), ycbcrCases(),
 		// Graphics
 		passCases(), drawCases(), fragmentCases(), stageCases(), sharedImageCases(), inputCases(), wsiCases(), formatCases(),
+		loopCases(),
 		lineCases(), drawStateCases(), dynamicStateCases(), libraryCases(), drawQueryCases(), interfaceCases(),
 		localReadCases(), subgroupStageCases())
 }

@@ -308,6 +308,20 @@ func cmdSetVertexInputEXT(
 	})
 }
 
+func cmdSetAttachmentFeedbackLoopEnableEXT(b *commandBuffer, aspects vk.ImageAspectFlags) {
+	b.recordGraphics("vkCmdSetAttachmentFeedbackLoopEnableEXT", func() error {
+		const dynamic = vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_attachmentFeedbackLoopDynamicState_08862
+		const layout = vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_attachmentFeedbackLoopLayout_08864
+		switch d := b.owner(); {
+		case !d.allows("attachmentFeedbackLoopDynamicState", dynamic):
+			return vk.Errorf(vk.ERROR_UNKNOWN, dynamic, "the device has no feature attachmentFeedbackLoopDynamicState")
+		case aspects != 0 && !d.allows("attachmentFeedbackLoopLayout", layout):
+			return vk.Errorf(vk.ERROR_UNKNOWN, layout, "the device has no feature attachmentFeedbackLoopLayout")
+		}
+		return b.stream.SetState(vk.DYNAMIC_STATE_ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT, uint32(aspects))
+	})
+}
+
 // cmdSetPatchControlPointsEXT is a command of VK_EXT_extended_dynamic_state2, one feature of which is not there.
 func cmdSetPatchControlPointsEXT(b *commandBuffer, _ uint32) {
 	b.refuseState("vkCmdSetPatchControlPointsEXT", "extendedDynamicState2PatchControlPoints",

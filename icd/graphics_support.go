@@ -35,6 +35,8 @@ var graphicsExtensions = []extension{
 	{name: vk.KHR_LINE_RASTERIZATION_EXTENSION_NAME},
 	{name: vk.KHR_PIPELINE_LIBRARY_EXTENSION_NAME},
 	{name: vk.KHR_VERTEX_ATTRIBUTE_DIVISOR_EXTENSION_NAME},
+	{name: vk.EXT_ATTACHMENT_FEEDBACK_LOOP_DYNAMIC_STATE_EXTENSION_NAME},
+	{name: vk.EXT_ATTACHMENT_FEEDBACK_LOOP_LAYOUT_EXTENSION_NAME},
 	{name: vk.EXT_COLOR_WRITE_ENABLE_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_BIAS_CONTROL_EXTENSION_NAME},
 	{name: vk.EXT_DEPTH_CLAMP_CONTROL_EXTENSION_NAME},
@@ -92,6 +94,8 @@ var graphicsFeatures = map[string]bool{
 	"vertexPipelineStoresAndAtomics": true,
 
 	// Dynamic state, and state of extensions.
+	"attachmentFeedbackLoopDynamicState":              true, // draws see what earlier ones wrote, asked for or not
+	"attachmentFeedbackLoopLayout":                    true,
 	"colorWriteEnable":                                true,
 	"depthClampControl":                               true,
 	"depthClipControl":                                true,

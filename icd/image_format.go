@@ -23,7 +23,8 @@ const (
 	// imageUsages is what an image can be used for: by transfers, the host and, where its format allows, shaders and
 	// render passes, if only those of other devices.
 	imageUsages = vk.IMAGE_USAGE_TRANSFER_SRC_BIT | vk.IMAGE_USAGE_TRANSFER_DST_BIT | vk.IMAGE_USAGE_HOST_TRANSFER_BIT |
-		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT
+		vk.IMAGE_USAGE_SAMPLED_BIT | vk.IMAGE_USAGE_STORAGE_BIT | attachmentUsages | vk.IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT |
+		vk.IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT
 
 	attachmentUsages = vk.IMAGE_USAGE_COLOR_ATTACHMENT_BIT | vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
 		vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT
@@ -90,6 +91,7 @@ var viewUsages = []viewUsage{
 	{vk.IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, vk.FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT,
 		vk.VUID_VkImageViewCreateInfo_usage_02277},
 	{vk.IMAGE_USAGE_INPUT_ATTACHMENT_BIT, attachmentFormat, vk.VUID_VkImageViewCreateInfo_usage_08932},
+	{vk.IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT, attachmentFormat, vk.NoVUID},
 }
 
 // unfit returns the first of usages for which no view can have the format, nil if it fits all.

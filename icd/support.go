@@ -411,6 +411,8 @@ var commands = cabi.Commands{
 	CmdSetColorWriteEnableEXT:          vkCmdSetColorWriteEnableEXT,
 	CmdSetVertexInputEXT:               vkCmdSetVertexInputEXT,
 
+	CmdSetAttachmentFeedbackLoopEnableEXT: vkCmdSetAttachmentFeedbackLoopEnableEXT,
+
 	// Shaders and pipelines
 	CreateShaderModule:                              vkCreateShaderModule,
 	DestroyShaderModule:                             vkDestroyShaderModule,

@@ -272,6 +272,8 @@ func recordingRule(command string) vk.VUID {
 	switch command {
 	case "vkCmdBindPipeline":
 		return vk.VUID_vkCmdBindPipeline_commandBuffer_recording
+	case "vkCmdSetAttachmentFeedbackLoopEnableEXT":
+		return vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_commandBuffer_recording
 	case "vkCmdSetViewport":
 		return vk.VUID_vkCmdSetViewport_commandBuffer_recording
 	case "vkCmdSetScissor":
@@ -513,6 +515,8 @@ func recordingRule(command string) vk.VUID {
 // graphicsRule is the rule that each command breaks which is recorded for a queue family without graphics.
 func graphicsRule(command string) vk.VUID {
 	switch command {
+	case "vkCmdSetAttachmentFeedbackLoopEnableEXT":
+		return vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_commandBuffer_cmdpool
 	case "vkCmdSetViewport":
 		return vk.VUID_vkCmdSetViewport_commandBuffer_cmdpool
 	case "vkCmdSetScissor":
@@ -2328,6 +2332,15 @@ func vkCmdBindPipeline(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.Pipe
 		return
 	}
 	cmdBindPipeline(commandBufferObject, pipelineBindPoint, pipeline)
+}
+
+func vkCmdSetAttachmentFeedbackLoopEnableEXT(commandBuffer vk.CommandBuffer, aspectMask vk.ImageAspectFlags) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdSetAttachmentFeedbackLoopEnableEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_commandBuffer_parameter)
+		return
+	}
+	cmdSetAttachmentFeedbackLoopEnableEXT(commandBufferObject, aspectMask)
 }
 
 func vkCmdSetViewport(commandBuffer vk.CommandBuffer, firstViewport uint32, viewportCount uint32, pViewports *vk.Viewport) {

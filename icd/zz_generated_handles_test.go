@@ -680,6 +680,12 @@ var handleTests = []handleTest{
 		commands.CmdBindPipeline(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0, vk.Pipeline(f.pick(0, vk.OBJECT_TYPE_PIPELINE)))
 		return vk.ERROR_UNKNOWN
 	}},
+	{"vkCmdSetAttachmentFeedbackLoopEnableEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdSetAttachmentFeedbackLoopEnableEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 0)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkCmdSetViewport", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdSetViewport_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {

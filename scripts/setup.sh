@@ -68,6 +68,10 @@ if [ "$purpose" = test ]; then
 		any /usr/include/glslang/Public/resource_limits_c.h
 	need libvkfft-dev "Fourier transforms by shaders, a client that nobody wrote for this driver" any /usr/include/vkFFT.h
 	need ffmpeg "its filters for Vulkan, another such client" command -v ffmpeg
+	need libegl-dev "its header is needed to compile a program of OpenGL ES" any /usr/include/EGL/egl.h
+	need libgles-dev "the same" any /usr/include/GLES2/gl2.h
+	need libegl-mesa0 "runs it, without a window" any /usr/lib/*/libEGL_mesa.so.0
+	need libgl1-mesa-dri "its zink, OpenGL on Vulkan, another such client" any /usr/lib/*/dri/zink_dri.so
 	need nodejs "runs Dawn, WebGPU on Vulkan" command -v node
 	need npm "gets Dawn" command -v npm
 	need chromium "looks at the pages of reports" command -v chromium

@@ -107,6 +107,7 @@ type Commands struct {
 	EndCommandBuffer                                 func(commandBuffer vk.CommandBuffer) vk.Result
 	ResetCommandBuffer                               func(commandBuffer vk.CommandBuffer, flags vk.CommandBufferResetFlags) vk.Result
 	CmdBindPipeline                                  func(commandBuffer vk.CommandBuffer, pipelineBindPoint vk.PipelineBindPoint, pipeline vk.Pipeline)
+	CmdSetAttachmentFeedbackLoopEnableEXT            func(commandBuffer vk.CommandBuffer, aspectMask vk.ImageAspectFlags)
 	CmdSetViewport                                   func(commandBuffer vk.CommandBuffer, firstViewport uint32, viewportCount uint32, viewports *vk.Viewport)
 	CmdSetScissor                                    func(commandBuffer vk.CommandBuffer, firstScissor uint32, scissorCount uint32, scissors *vk.Rect2D)
 	CmdSetLineWidth                                  func(commandBuffer vk.CommandBuffer, lineWidth float32)
@@ -321,7 +322,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [308]string{
+var names = [309]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -419,220 +420,221 @@ var names = [308]string{
 	95:  "vkEndCommandBuffer",
 	96:  "vkResetCommandBuffer",
 	97:  "vkCmdBindPipeline",
-	98:  "vkCmdSetViewport",
-	99:  "vkCmdSetScissor",
-	100: "vkCmdSetLineWidth",
-	101: "vkCmdSetDepthBias",
-	102: "vkCmdSetBlendConstants",
-	103: "vkCmdSetDepthBounds",
-	104: "vkCmdSetStencilCompareMask",
-	105: "vkCmdSetStencilWriteMask",
-	106: "vkCmdSetStencilReference",
-	107: "vkCmdBindDescriptorSets",
-	108: "vkCmdBindIndexBuffer",
-	109: "vkCmdBindVertexBuffers",
-	110: "vkCmdDraw",
-	111: "vkCmdDrawIndexed",
-	112: "vkCmdDrawMultiEXT",
-	113: "vkCmdDrawMultiIndexedEXT",
-	114: "vkCmdDrawIndirect",
-	115: "vkCmdDrawIndexedIndirect",
-	116: "vkCmdDispatch",
-	117: "vkCmdDispatchIndirect",
-	118: "vkCmdCopyBuffer",
-	119: "vkCmdCopyImage",
-	120: "vkCmdBlitImage",
-	121: "vkCmdCopyBufferToImage",
-	122: "vkCmdCopyImageToBuffer",
-	123: "vkCmdUpdateBuffer",
-	124: "vkCmdFillBuffer",
-	125: "vkCmdClearColorImage",
-	126: "vkCmdClearDepthStencilImage",
-	127: "vkCmdClearAttachments",
-	128: "vkCmdResolveImage",
-	129: "vkCmdSetEvent",
-	130: "vkCmdResetEvent",
-	131: "vkCmdWaitEvents",
-	132: "vkCmdPipelineBarrier",
-	133: "vkCmdBeginQuery",
-	134: "vkCmdEndQuery",
-	135: "vkCmdResetQueryPool",
-	136: "vkCmdWriteTimestamp",
-	137: "vkCmdCopyQueryPoolResults",
-	138: "vkCmdPushConstants",
-	139: "vkCmdBeginRenderPass",
-	140: "vkCmdNextSubpass",
-	141: "vkCmdEndRenderPass",
-	142: "vkCmdExecuteCommands",
-	143: "vkDestroySurfaceKHR",
-	144: "vkGetPhysicalDeviceSurfaceSupportKHR",
-	145: "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
-	146: "vkGetPhysicalDeviceSurfaceFormatsKHR",
-	147: "vkGetPhysicalDeviceSurfacePresentModesKHR",
-	148: "vkCreateSwapchainKHR",
-	149: "vkDestroySwapchainKHR",
-	150: "vkGetSwapchainImagesKHR",
-	151: "vkAcquireNextImageKHR",
-	152: "vkQueuePresentKHR",
-	153: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
-	154: "vkGetPhysicalDeviceFeatures2",
-	155: "vkGetPhysicalDeviceProperties2",
-	156: "vkGetPhysicalDeviceFormatProperties2",
-	157: "vkGetPhysicalDeviceImageFormatProperties2",
-	158: "vkGetPhysicalDeviceQueueFamilyProperties2",
-	159: "vkGetPhysicalDeviceMemoryProperties2",
-	160: "vkGetPhysicalDeviceSparseImageFormatProperties2",
-	161: "vkCmdPushDescriptorSet",
-	162: "vkTrimCommandPool",
-	163: "vkGetPhysicalDeviceExternalBufferProperties",
-	164: "vkGetMemoryFdKHR",
-	165: "vkGetMemoryFdPropertiesKHR",
-	166: "vkGetMemoryRemoteAddressNV",
-	167: "vkGetPhysicalDeviceExternalSemaphoreProperties",
-	168: "vkGetSemaphoreFdKHR",
-	169: "vkImportSemaphoreFdKHR",
-	170: "vkGetPhysicalDeviceExternalFenceProperties",
-	171: "vkGetFenceFdKHR",
-	172: "vkImportFenceFdKHR",
-	173: "vkEnumeratePhysicalDeviceGroups",
-	174: "vkGetDeviceGroupPeerMemoryFeatures",
-	175: "vkBindBufferMemory2",
-	176: "vkBindImageMemory2",
-	177: "vkCmdSetDeviceMask",
-	178: "vkGetDeviceGroupPresentCapabilitiesKHR",
-	179: "vkGetDeviceGroupSurfacePresentModesKHR",
-	180: "vkAcquireNextImage2KHR",
-	181: "vkCmdDispatchBase",
-	182: "vkGetPhysicalDevicePresentRectanglesKHR",
-	183: "vkCreateDescriptorUpdateTemplate",
-	184: "vkDestroyDescriptorUpdateTemplate",
-	185: "vkUpdateDescriptorSetWithTemplate",
-	186: "vkCmdPushDescriptorSetWithTemplate",
-	187: "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
-	188: "vkGetPhysicalDeviceSurfaceFormats2KHR",
-	189: "vkGetBufferMemoryRequirements2",
-	190: "vkGetImageMemoryRequirements2",
-	191: "vkGetImageSparseMemoryRequirements2",
-	192: "vkGetDeviceBufferMemoryRequirements",
-	193: "vkGetDeviceImageMemoryRequirements",
-	194: "vkGetDeviceImageSparseMemoryRequirements",
-	195: "vkCreateSamplerYcbcrConversion",
-	196: "vkDestroySamplerYcbcrConversion",
-	197: "vkGetDeviceQueue2",
-	198: "vkGetDescriptorSetLayoutSupport",
-	199: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
-	200: "vkGetCalibratedTimestampsKHR",
-	201: "vkSetDebugUtilsObjectNameEXT",
-	202: "vkSetDebugUtilsObjectTagEXT",
-	203: "vkQueueBeginDebugUtilsLabelEXT",
-	204: "vkQueueEndDebugUtilsLabelEXT",
-	205: "vkQueueInsertDebugUtilsLabelEXT",
-	206: "vkCmdBeginDebugUtilsLabelEXT",
-	207: "vkCmdEndDebugUtilsLabelEXT",
-	208: "vkCmdInsertDebugUtilsLabelEXT",
-	209: "vkCreateDebugUtilsMessengerEXT",
-	210: "vkDestroyDebugUtilsMessengerEXT",
-	211: "vkSubmitDebugUtilsMessageEXT",
-	212: "vkGetMemoryHostPointerPropertiesEXT",
-	213: "vkCmdWriteBufferMarkerAMD",
-	214: "vkCreateRenderPass2",
-	215: "vkCmdBeginRenderPass2",
-	216: "vkCmdNextSubpass2",
-	217: "vkCmdEndRenderPass2",
-	218: "vkGetSemaphoreCounterValue",
-	219: "vkWaitSemaphores",
-	220: "vkSignalSemaphore",
-	221: "vkCmdDrawIndirectCount",
-	222: "vkCmdDrawIndexedIndirectCount",
-	223: "vkGetImageDrmFormatModifierPropertiesEXT",
-	224: "vkGetBufferOpaqueCaptureAddress",
-	225: "vkGetBufferDeviceAddress",
-	226: "vkCreateHeadlessSurfaceEXT",
-	227: "vkGetDeviceMemoryOpaqueCaptureAddress",
-	228: "vkGetPipelineExecutablePropertiesKHR",
-	229: "vkGetPipelineExecutableStatisticsKHR",
-	230: "vkGetPipelineExecutableInternalRepresentationsKHR",
-	231: "vkCmdSetLineStipple",
-	232: "vkGetPhysicalDeviceToolProperties",
-	233: "vkCmdSetCullMode",
-	234: "vkCmdSetFrontFace",
-	235: "vkCmdSetPrimitiveTopology",
-	236: "vkCmdSetViewportWithCount",
-	237: "vkCmdSetScissorWithCount",
-	238: "vkCmdBindIndexBuffer2",
-	239: "vkCmdBindVertexBuffers2",
-	240: "vkCmdSetDepthTestEnable",
-	241: "vkCmdSetDepthWriteEnable",
-	242: "vkCmdSetDepthCompareOp",
-	243: "vkCmdSetDepthBoundsTestEnable",
-	244: "vkCmdSetStencilTestEnable",
-	245: "vkCmdSetStencilOp",
-	246: "vkCmdSetPatchControlPointsEXT",
-	247: "vkCmdSetRasterizerDiscardEnable",
-	248: "vkCmdSetDepthBiasEnable",
-	249: "vkCmdSetLogicOpEXT",
-	250: "vkCmdSetPrimitiveRestartEnable",
-	251: "vkCmdSetTessellationDomainOriginEXT",
-	252: "vkCmdSetDepthClampEnableEXT",
-	253: "vkCmdSetPolygonModeEXT",
-	254: "vkCmdSetRasterizationSamplesEXT",
-	255: "vkCmdSetSampleMaskEXT",
-	256: "vkCmdSetAlphaToCoverageEnableEXT",
-	257: "vkCmdSetAlphaToOneEnableEXT",
-	258: "vkCmdSetLogicOpEnableEXT",
-	259: "vkCmdSetColorBlendEnableEXT",
-	260: "vkCmdSetColorBlendEquationEXT",
-	261: "vkCmdSetColorWriteMaskEXT",
-	262: "vkCmdSetDepthClipEnableEXT",
-	263: "vkCmdSetProvokingVertexModeEXT",
-	264: "vkCmdSetLineRasterizationModeEXT",
-	265: "vkCmdSetLineStippleEnableEXT",
-	266: "vkCmdSetDepthClipNegativeOneToOneEXT",
-	267: "vkCreatePrivateDataSlot",
-	268: "vkDestroyPrivateDataSlot",
-	269: "vkSetPrivateData",
-	270: "vkGetPrivateData",
-	271: "vkCmdCopyBuffer2",
-	272: "vkCmdCopyImage2",
-	273: "vkCmdBlitImage2",
-	274: "vkCmdCopyBufferToImage2",
-	275: "vkCmdCopyImageToBuffer2",
-	276: "vkCmdResolveImage2",
-	277: "vkCmdSetVertexInputEXT",
-	278: "vkCmdSetColorWriteEnableEXT",
-	279: "vkCmdSetEvent2",
-	280: "vkCmdResetEvent2",
-	281: "vkCmdWaitEvents2",
-	282: "vkCmdPipelineBarrier2",
-	283: "vkQueueSubmit2",
-	284: "vkCmdWriteTimestamp2",
-	285: "vkCmdWriteBufferMarker2AMD",
-	286: "vkCopyMemoryToImage",
-	287: "vkCopyImageToMemory",
-	288: "vkCopyImageToImage",
-	289: "vkTransitionImageLayout",
-	290: "vkSetDeviceMemoryPriorityEXT",
-	291: "vkWaitForPresent2KHR",
-	292: "vkWaitForPresentKHR",
-	293: "vkCmdBeginRendering",
-	294: "vkCmdEndRendering",
-	295: "vkGetImageSubresourceLayout2",
-	296: "vkCmdSetDepthBias2EXT",
-	297: "vkReleaseSwapchainImagesKHR",
-	298: "vkGetDeviceImageSubresourceLayout",
-	299: "vkMapMemory2",
-	300: "vkUnmapMemory2",
-	301: "vkCmdBindDescriptorSets2",
-	302: "vkCmdPushConstants2",
-	303: "vkCmdPushDescriptorSet2",
-	304: "vkCmdPushDescriptorSetWithTemplate2",
-	305: "vkCmdSetRenderingAttachmentLocations",
-	306: "vkCmdSetRenderingInputAttachmentIndices",
-	307: "vkCmdSetDepthClampRangeEXT",
+	98:  "vkCmdSetAttachmentFeedbackLoopEnableEXT",
+	99:  "vkCmdSetViewport",
+	100: "vkCmdSetScissor",
+	101: "vkCmdSetLineWidth",
+	102: "vkCmdSetDepthBias",
+	103: "vkCmdSetBlendConstants",
+	104: "vkCmdSetDepthBounds",
+	105: "vkCmdSetStencilCompareMask",
+	106: "vkCmdSetStencilWriteMask",
+	107: "vkCmdSetStencilReference",
+	108: "vkCmdBindDescriptorSets",
+	109: "vkCmdBindIndexBuffer",
+	110: "vkCmdBindVertexBuffers",
+	111: "vkCmdDraw",
+	112: "vkCmdDrawIndexed",
+	113: "vkCmdDrawMultiEXT",
+	114: "vkCmdDrawMultiIndexedEXT",
+	115: "vkCmdDrawIndirect",
+	116: "vkCmdDrawIndexedIndirect",
+	117: "vkCmdDispatch",
+	118: "vkCmdDispatchIndirect",
+	119: "vkCmdCopyBuffer",
+	120: "vkCmdCopyImage",
+	121: "vkCmdBlitImage",
+	122: "vkCmdCopyBufferToImage",
+	123: "vkCmdCopyImageToBuffer",
+	124: "vkCmdUpdateBuffer",
+	125: "vkCmdFillBuffer",
+	126: "vkCmdClearColorImage",
+	127: "vkCmdClearDepthStencilImage",
+	128: "vkCmdClearAttachments",
+	129: "vkCmdResolveImage",
+	130: "vkCmdSetEvent",
+	131: "vkCmdResetEvent",
+	132: "vkCmdWaitEvents",
+	133: "vkCmdPipelineBarrier",
+	134: "vkCmdBeginQuery",
+	135: "vkCmdEndQuery",
+	136: "vkCmdResetQueryPool",
+	137: "vkCmdWriteTimestamp",
+	138: "vkCmdCopyQueryPoolResults",
+	139: "vkCmdPushConstants",
+	140: "vkCmdBeginRenderPass",
+	141: "vkCmdNextSubpass",
+	142: "vkCmdEndRenderPass",
+	143: "vkCmdExecuteCommands",
+	144: "vkDestroySurfaceKHR",
+	145: "vkGetPhysicalDeviceSurfaceSupportKHR",
+	146: "vkGetPhysicalDeviceSurfaceCapabilitiesKHR",
+	147: "vkGetPhysicalDeviceSurfaceFormatsKHR",
+	148: "vkGetPhysicalDeviceSurfacePresentModesKHR",
+	149: "vkCreateSwapchainKHR",
+	150: "vkDestroySwapchainKHR",
+	151: "vkGetSwapchainImagesKHR",
+	152: "vkAcquireNextImageKHR",
+	153: "vkQueuePresentKHR",
+	154: "vkGetPhysicalDeviceExternalImageFormatPropertiesNV",
+	155: "vkGetPhysicalDeviceFeatures2",
+	156: "vkGetPhysicalDeviceProperties2",
+	157: "vkGetPhysicalDeviceFormatProperties2",
+	158: "vkGetPhysicalDeviceImageFormatProperties2",
+	159: "vkGetPhysicalDeviceQueueFamilyProperties2",
+	160: "vkGetPhysicalDeviceMemoryProperties2",
+	161: "vkGetPhysicalDeviceSparseImageFormatProperties2",
+	162: "vkCmdPushDescriptorSet",
+	163: "vkTrimCommandPool",
+	164: "vkGetPhysicalDeviceExternalBufferProperties",
+	165: "vkGetMemoryFdKHR",
+	166: "vkGetMemoryFdPropertiesKHR",
+	167: "vkGetMemoryRemoteAddressNV",
+	168: "vkGetPhysicalDeviceExternalSemaphoreProperties",
+	169: "vkGetSemaphoreFdKHR",
+	170: "vkImportSemaphoreFdKHR",
+	171: "vkGetPhysicalDeviceExternalFenceProperties",
+	172: "vkGetFenceFdKHR",
+	173: "vkImportFenceFdKHR",
+	174: "vkEnumeratePhysicalDeviceGroups",
+	175: "vkGetDeviceGroupPeerMemoryFeatures",
+	176: "vkBindBufferMemory2",
+	177: "vkBindImageMemory2",
+	178: "vkCmdSetDeviceMask",
+	179: "vkGetDeviceGroupPresentCapabilitiesKHR",
+	180: "vkGetDeviceGroupSurfacePresentModesKHR",
+	181: "vkAcquireNextImage2KHR",
+	182: "vkCmdDispatchBase",
+	183: "vkGetPhysicalDevicePresentRectanglesKHR",
+	184: "vkCreateDescriptorUpdateTemplate",
+	185: "vkDestroyDescriptorUpdateTemplate",
+	186: "vkUpdateDescriptorSetWithTemplate",
+	187: "vkCmdPushDescriptorSetWithTemplate",
+	188: "vkGetPhysicalDeviceSurfaceCapabilities2KHR",
+	189: "vkGetPhysicalDeviceSurfaceFormats2KHR",
+	190: "vkGetBufferMemoryRequirements2",
+	191: "vkGetImageMemoryRequirements2",
+	192: "vkGetImageSparseMemoryRequirements2",
+	193: "vkGetDeviceBufferMemoryRequirements",
+	194: "vkGetDeviceImageMemoryRequirements",
+	195: "vkGetDeviceImageSparseMemoryRequirements",
+	196: "vkCreateSamplerYcbcrConversion",
+	197: "vkDestroySamplerYcbcrConversion",
+	198: "vkGetDeviceQueue2",
+	199: "vkGetDescriptorSetLayoutSupport",
+	200: "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR",
+	201: "vkGetCalibratedTimestampsKHR",
+	202: "vkSetDebugUtilsObjectNameEXT",
+	203: "vkSetDebugUtilsObjectTagEXT",
+	204: "vkQueueBeginDebugUtilsLabelEXT",
+	205: "vkQueueEndDebugUtilsLabelEXT",
+	206: "vkQueueInsertDebugUtilsLabelEXT",
+	207: "vkCmdBeginDebugUtilsLabelEXT",
+	208: "vkCmdEndDebugUtilsLabelEXT",
+	209: "vkCmdInsertDebugUtilsLabelEXT",
+	210: "vkCreateDebugUtilsMessengerEXT",
+	211: "vkDestroyDebugUtilsMessengerEXT",
+	212: "vkSubmitDebugUtilsMessageEXT",
+	213: "vkGetMemoryHostPointerPropertiesEXT",
+	214: "vkCmdWriteBufferMarkerAMD",
+	215: "vkCreateRenderPass2",
+	216: "vkCmdBeginRenderPass2",
+	217: "vkCmdNextSubpass2",
+	218: "vkCmdEndRenderPass2",
+	219: "vkGetSemaphoreCounterValue",
+	220: "vkWaitSemaphores",
+	221: "vkSignalSemaphore",
+	222: "vkCmdDrawIndirectCount",
+	223: "vkCmdDrawIndexedIndirectCount",
+	224: "vkGetImageDrmFormatModifierPropertiesEXT",
+	225: "vkGetBufferOpaqueCaptureAddress",
+	226: "vkGetBufferDeviceAddress",
+	227: "vkCreateHeadlessSurfaceEXT",
+	228: "vkGetDeviceMemoryOpaqueCaptureAddress",
+	229: "vkGetPipelineExecutablePropertiesKHR",
+	230: "vkGetPipelineExecutableStatisticsKHR",
+	231: "vkGetPipelineExecutableInternalRepresentationsKHR",
+	232: "vkCmdSetLineStipple",
+	233: "vkGetPhysicalDeviceToolProperties",
+	234: "vkCmdSetCullMode",
+	235: "vkCmdSetFrontFace",
+	236: "vkCmdSetPrimitiveTopology",
+	237: "vkCmdSetViewportWithCount",
+	238: "vkCmdSetScissorWithCount",
+	239: "vkCmdBindIndexBuffer2",
+	240: "vkCmdBindVertexBuffers2",
+	241: "vkCmdSetDepthTestEnable",
+	242: "vkCmdSetDepthWriteEnable",
+	243: "vkCmdSetDepthCompareOp",
+	244: "vkCmdSetDepthBoundsTestEnable",
+	245: "vkCmdSetStencilTestEnable",
+	246: "vkCmdSetStencilOp",
+	247: "vkCmdSetPatchControlPointsEXT",
+	248: "vkCmdSetRasterizerDiscardEnable",
+	249: "vkCmdSetDepthBiasEnable",
+	250: "vkCmdSetLogicOpEXT",
+	251: "vkCmdSetPrimitiveRestartEnable",
+	252: "vkCmdSetTessellationDomainOriginEXT",
+	253: "vkCmdSetDepthClampEnableEXT",
+	254: "vkCmdSetPolygonModeEXT",
+	255: "vkCmdSetRasterizationSamplesEXT",
+	256: "vkCmdSetSampleMaskEXT",
+	257: "vkCmdSetAlphaToCoverageEnableEXT",
+	258: "vkCmdSetAlphaToOneEnableEXT",
+	259: "vkCmdSetLogicOpEnableEXT",
+	260: "vkCmdSetColorBlendEnableEXT",
+	261: "vkCmdSetColorBlendEquationEXT",
+	262: "vkCmdSetColorWriteMaskEXT",
+	263: "vkCmdSetDepthClipEnableEXT",
+	264: "vkCmdSetProvokingVertexModeEXT",
+	265: "vkCmdSetLineRasterizationModeEXT",
+	266: "vkCmdSetLineStippleEnableEXT",
+	267: "vkCmdSetDepthClipNegativeOneToOneEXT",
+	268: "vkCreatePrivateDataSlot",
+	269: "vkDestroyPrivateDataSlot",
+	270: "vkSetPrivateData",
+	271: "vkGetPrivateData",
+	272: "vkCmdCopyBuffer2",
+	273: "vkCmdCopyImage2",
+	274: "vkCmdBlitImage2",
+	275: "vkCmdCopyBufferToImage2",
+	276: "vkCmdCopyImageToBuffer2",
+	277: "vkCmdResolveImage2",
+	278: "vkCmdSetVertexInputEXT",
+	279: "vkCmdSetColorWriteEnableEXT",
+	280: "vkCmdSetEvent2",
+	281: "vkCmdResetEvent2",
+	282: "vkCmdWaitEvents2",
+	283: "vkCmdPipelineBarrier2",
+	284: "vkQueueSubmit2",
+	285: "vkCmdWriteTimestamp2",
+	286: "vkCmdWriteBufferMarker2AMD",
+	287: "vkCopyMemoryToImage",
+	288: "vkCopyImageToMemory",
+	289: "vkCopyImageToImage",
+	290: "vkTransitionImageLayout",
+	291: "vkSetDeviceMemoryPriorityEXT",
+	292: "vkWaitForPresent2KHR",
+	293: "vkWaitForPresentKHR",
+	294: "vkCmdBeginRendering",
+	295: "vkCmdEndRendering",
+	296: "vkGetImageSubresourceLayout2",
+	297: "vkCmdSetDepthBias2EXT",
+	298: "vkReleaseSwapchainImagesKHR",
+	299: "vkGetDeviceImageSubresourceLayout",
+	300: "vkMapMemory2",
+	301: "vkUnmapMemory2",
+	302: "vkCmdBindDescriptorSets2",
+	303: "vkCmdPushConstants2",
+	304: "vkCmdPushDescriptorSet2",
+	305: "vkCmdPushDescriptorSetWithTemplate2",
+	306: "vkCmdSetRenderingAttachmentLocations",
+	307: "vkCmdSetRenderingInputAttachmentIndices",
+	308: "vkCmdSetDepthClampRangeEXT",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [308]uint8{
+var resultKinds = [309]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -690,293 +692,294 @@ var resultKinds = [308]uint8{
 	94:  kindResult, // vkBeginCommandBuffer
 	95:  kindResult, // vkEndCommandBuffer
 	96:  kindResult, // vkResetCommandBuffer
-	144: kindResult, // vkGetPhysicalDeviceSurfaceSupportKHR
-	145: kindResult, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
-	146: kindResult, // vkGetPhysicalDeviceSurfaceFormatsKHR
-	147: kindResult, // vkGetPhysicalDeviceSurfacePresentModesKHR
-	148: kindResult, // vkCreateSwapchainKHR
-	150: kindResult, // vkGetSwapchainImagesKHR
-	151: kindResult, // vkAcquireNextImageKHR
-	152: kindResult, // vkQueuePresentKHR
-	153: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	157: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
-	164: kindResult, // vkGetMemoryFdKHR
-	165: kindResult, // vkGetMemoryFdPropertiesKHR
-	166: kindResult, // vkGetMemoryRemoteAddressNV
-	168: kindResult, // vkGetSemaphoreFdKHR
-	169: kindResult, // vkImportSemaphoreFdKHR
-	171: kindResult, // vkGetFenceFdKHR
-	172: kindResult, // vkImportFenceFdKHR
-	173: kindResult, // vkEnumeratePhysicalDeviceGroups
-	175: kindResult, // vkBindBufferMemory2
-	176: kindResult, // vkBindImageMemory2
-	178: kindResult, // vkGetDeviceGroupPresentCapabilitiesKHR
-	179: kindResult, // vkGetDeviceGroupSurfacePresentModesKHR
-	180: kindResult, // vkAcquireNextImage2KHR
-	182: kindResult, // vkGetPhysicalDevicePresentRectanglesKHR
-	183: kindResult, // vkCreateDescriptorUpdateTemplate
-	187: kindResult, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
-	188: kindResult, // vkGetPhysicalDeviceSurfaceFormats2KHR
-	195: kindResult, // vkCreateSamplerYcbcrConversion
-	199: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	200: kindResult, // vkGetCalibratedTimestampsKHR
-	201: kindResult, // vkSetDebugUtilsObjectNameEXT
-	202: kindResult, // vkSetDebugUtilsObjectTagEXT
-	209: kindResult, // vkCreateDebugUtilsMessengerEXT
-	212: kindResult, // vkGetMemoryHostPointerPropertiesEXT
-	214: kindResult, // vkCreateRenderPass2
-	218: kindResult, // vkGetSemaphoreCounterValue
-	219: kindResult, // vkWaitSemaphores
-	220: kindResult, // vkSignalSemaphore
-	223: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
-	224: kindWord,   // vkGetBufferOpaqueCaptureAddress
-	225: kindWord,   // vkGetBufferDeviceAddress
-	226: kindResult, // vkCreateHeadlessSurfaceEXT
-	227: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
-	228: kindResult, // vkGetPipelineExecutablePropertiesKHR
-	229: kindResult, // vkGetPipelineExecutableStatisticsKHR
-	230: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
-	232: kindResult, // vkGetPhysicalDeviceToolProperties
-	267: kindResult, // vkCreatePrivateDataSlot
-	269: kindResult, // vkSetPrivateData
-	283: kindResult, // vkQueueSubmit2
-	286: kindResult, // vkCopyMemoryToImage
-	287: kindResult, // vkCopyImageToMemory
-	288: kindResult, // vkCopyImageToImage
-	289: kindResult, // vkTransitionImageLayout
-	291: kindResult, // vkWaitForPresent2KHR
-	292: kindResult, // vkWaitForPresentKHR
-	297: kindResult, // vkReleaseSwapchainImagesKHR
-	299: kindResult, // vkMapMemory2
-	300: kindResult, // vkUnmapMemory2
+	145: kindResult, // vkGetPhysicalDeviceSurfaceSupportKHR
+	146: kindResult, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	147: kindResult, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	148: kindResult, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	149: kindResult, // vkCreateSwapchainKHR
+	151: kindResult, // vkGetSwapchainImagesKHR
+	152: kindResult, // vkAcquireNextImageKHR
+	153: kindResult, // vkQueuePresentKHR
+	154: kindResult, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	158: kindResult, // vkGetPhysicalDeviceImageFormatProperties2
+	165: kindResult, // vkGetMemoryFdKHR
+	166: kindResult, // vkGetMemoryFdPropertiesKHR
+	167: kindResult, // vkGetMemoryRemoteAddressNV
+	169: kindResult, // vkGetSemaphoreFdKHR
+	170: kindResult, // vkImportSemaphoreFdKHR
+	172: kindResult, // vkGetFenceFdKHR
+	173: kindResult, // vkImportFenceFdKHR
+	174: kindResult, // vkEnumeratePhysicalDeviceGroups
+	176: kindResult, // vkBindBufferMemory2
+	177: kindResult, // vkBindImageMemory2
+	179: kindResult, // vkGetDeviceGroupPresentCapabilitiesKHR
+	180: kindResult, // vkGetDeviceGroupSurfacePresentModesKHR
+	181: kindResult, // vkAcquireNextImage2KHR
+	183: kindResult, // vkGetPhysicalDevicePresentRectanglesKHR
+	184: kindResult, // vkCreateDescriptorUpdateTemplate
+	188: kindResult, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	189: kindResult, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	196: kindResult, // vkCreateSamplerYcbcrConversion
+	200: kindResult, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	201: kindResult, // vkGetCalibratedTimestampsKHR
+	202: kindResult, // vkSetDebugUtilsObjectNameEXT
+	203: kindResult, // vkSetDebugUtilsObjectTagEXT
+	210: kindResult, // vkCreateDebugUtilsMessengerEXT
+	213: kindResult, // vkGetMemoryHostPointerPropertiesEXT
+	215: kindResult, // vkCreateRenderPass2
+	219: kindResult, // vkGetSemaphoreCounterValue
+	220: kindResult, // vkWaitSemaphores
+	221: kindResult, // vkSignalSemaphore
+	224: kindResult, // vkGetImageDrmFormatModifierPropertiesEXT
+	225: kindWord,   // vkGetBufferOpaqueCaptureAddress
+	226: kindWord,   // vkGetBufferDeviceAddress
+	227: kindResult, // vkCreateHeadlessSurfaceEXT
+	228: kindWord,   // vkGetDeviceMemoryOpaqueCaptureAddress
+	229: kindResult, // vkGetPipelineExecutablePropertiesKHR
+	230: kindResult, // vkGetPipelineExecutableStatisticsKHR
+	231: kindResult, // vkGetPipelineExecutableInternalRepresentationsKHR
+	233: kindResult, // vkGetPhysicalDeviceToolProperties
+	268: kindResult, // vkCreatePrivateDataSlot
+	270: kindResult, // vkSetPrivateData
+	284: kindResult, // vkQueueSubmit2
+	287: kindResult, // vkCopyMemoryToImage
+	288: kindResult, // vkCopyImageToMemory
+	289: kindResult, // vkCopyImageToImage
+	290: kindResult, // vkTransitionImageLayout
+	292: kindResult, // vkWaitForPresent2KHR
+	293: kindResult, // vkWaitForPresentKHR
+	298: kindResult, // vkReleaseSwapchainImagesKHR
+	300: kindResult, // vkMapMemory2
+	301: kindResult, // vkUnmapMemory2
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
 var indices = [842]uint16{
-	2:   180, // vkAcquireNextImage2KHR
-	3:   151, // vkAcquireNextImageKHR
+	2:   181, // vkAcquireNextImage2KHR
+	3:   152, // vkAcquireNextImageKHR
 	8:   92,  // vkAllocateCommandBuffers
 	9:   80,  // vkAllocateDescriptorSets
 	10:  23,  // vkAllocateMemory
 	12:  94,  // vkBeginCommandBuffer
 	14:  31,  // vkBindBufferMemory
-	15:  175, // vkBindBufferMemory2
-	16:  175, // vkBindBufferMemory2KHR
+	15:  176, // vkBindBufferMemory2
+	16:  176, // vkBindBufferMemory2KHR
 	18:  33,  // vkBindImageMemory
-	19:  176, // vkBindImageMemory2
-	20:  176, // vkBindImageMemory2KHR
-	30:  206, // vkCmdBeginDebugUtilsLabelEXT
-	34:  133, // vkCmdBeginQuery
-	36:  139, // vkCmdBeginRenderPass
-	37:  215, // vkCmdBeginRenderPass2
-	38:  215, // vkCmdBeginRenderPass2KHR
-	39:  293, // vkCmdBeginRendering
-	40:  293, // vkCmdBeginRenderingKHR
-	48:  107, // vkCmdBindDescriptorSets
-	49:  301, // vkCmdBindDescriptorSets2
-	50:  301, // vkCmdBindDescriptorSets2KHR
-	51:  108, // vkCmdBindIndexBuffer
-	52:  238, // vkCmdBindIndexBuffer2
-	53:  238, // vkCmdBindIndexBuffer2KHR
+	19:  177, // vkBindImageMemory2
+	20:  177, // vkBindImageMemory2KHR
+	30:  207, // vkCmdBeginDebugUtilsLabelEXT
+	34:  134, // vkCmdBeginQuery
+	36:  140, // vkCmdBeginRenderPass
+	37:  216, // vkCmdBeginRenderPass2
+	38:  216, // vkCmdBeginRenderPass2KHR
+	39:  294, // vkCmdBeginRendering
+	40:  294, // vkCmdBeginRenderingKHR
+	48:  108, // vkCmdBindDescriptorSets
+	49:  302, // vkCmdBindDescriptorSets2
+	50:  302, // vkCmdBindDescriptorSets2KHR
+	51:  109, // vkCmdBindIndexBuffer
+	52:  239, // vkCmdBindIndexBuffer2
+	53:  239, // vkCmdBindIndexBuffer2KHR
 	56:  97,  // vkCmdBindPipeline
-	65:  109, // vkCmdBindVertexBuffers
-	66:  239, // vkCmdBindVertexBuffers2
-	67:  239, // vkCmdBindVertexBuffers2EXT
-	69:  120, // vkCmdBlitImage
-	70:  273, // vkCmdBlitImage2
-	71:  273, // vkCmdBlitImage2KHR
-	78:  127, // vkCmdClearAttachments
-	79:  125, // vkCmdClearColorImage
-	80:  126, // vkCmdClearDepthStencilImage
-	86:  118, // vkCmdCopyBuffer
-	87:  271, // vkCmdCopyBuffer2
-	88:  271, // vkCmdCopyBuffer2KHR
-	89:  121, // vkCmdCopyBufferToImage
-	90:  274, // vkCmdCopyBufferToImage2
-	91:  274, // vkCmdCopyBufferToImage2KHR
-	93:  119, // vkCmdCopyImage
-	94:  272, // vkCmdCopyImage2
-	95:  272, // vkCmdCopyImage2KHR
-	96:  122, // vkCmdCopyImageToBuffer
-	97:  275, // vkCmdCopyImageToBuffer2
-	98:  275, // vkCmdCopyImageToBuffer2KHR
-	110: 137, // vkCmdCopyQueryPoolResults
-	123: 116, // vkCmdDispatch
-	124: 181, // vkCmdDispatchBase
-	125: 181, // vkCmdDispatchBaseKHR
-	130: 117, // vkCmdDispatchIndirect
-	133: 110, // vkCmdDraw
-	136: 111, // vkCmdDrawIndexed
-	137: 115, // vkCmdDrawIndexedIndirect
-	139: 222, // vkCmdDrawIndexedIndirectCount
-	141: 222, // vkCmdDrawIndexedIndirectCountAMD
-	142: 222, // vkCmdDrawIndexedIndirectCountKHR
-	143: 114, // vkCmdDrawIndirect
-	147: 221, // vkCmdDrawIndirectCount
-	149: 221, // vkCmdDrawIndirectCountAMD
-	150: 221, // vkCmdDrawIndirectCountKHR
-	159: 112, // vkCmdDrawMultiEXT
-	160: 113, // vkCmdDrawMultiIndexedEXT
-	163: 207, // vkCmdEndDebugUtilsLabelEXT
-	167: 134, // vkCmdEndQuery
-	169: 141, // vkCmdEndRenderPass
-	170: 217, // vkCmdEndRenderPass2
-	171: 217, // vkCmdEndRenderPass2KHR
-	172: 294, // vkCmdEndRendering
-	175: 294, // vkCmdEndRenderingKHR
-	180: 142, // vkCmdExecuteCommands
-	183: 124, // vkCmdFillBuffer
-	186: 208, // vkCmdInsertDebugUtilsLabelEXT
-	187: 140, // vkCmdNextSubpass
-	188: 216, // vkCmdNextSubpass2
-	189: 216, // vkCmdNextSubpass2KHR
-	191: 132, // vkCmdPipelineBarrier
-	192: 282, // vkCmdPipelineBarrier2
-	193: 282, // vkCmdPipelineBarrier2KHR
-	196: 138, // vkCmdPushConstants
-	197: 302, // vkCmdPushConstants2
-	198: 302, // vkCmdPushConstants2KHR
-	200: 161, // vkCmdPushDescriptorSet
-	201: 303, // vkCmdPushDescriptorSet2
-	202: 303, // vkCmdPushDescriptorSet2KHR
-	203: 161, // vkCmdPushDescriptorSetKHR
-	204: 186, // vkCmdPushDescriptorSetWithTemplate
-	205: 304, // vkCmdPushDescriptorSetWithTemplate2
-	206: 304, // vkCmdPushDescriptorSetWithTemplate2KHR
-	207: 186, // vkCmdPushDescriptorSetWithTemplateKHR
-	208: 130, // vkCmdResetEvent
-	209: 280, // vkCmdResetEvent2
-	210: 280, // vkCmdResetEvent2KHR
-	211: 135, // vkCmdResetQueryPool
-	212: 128, // vkCmdResolveImage
-	213: 276, // vkCmdResolveImage2
-	214: 276, // vkCmdResolveImage2KHR
-	215: 256, // vkCmdSetAlphaToCoverageEnableEXT
-	216: 257, // vkCmdSetAlphaToOneEnableEXT
-	218: 102, // vkCmdSetBlendConstants
-	222: 259, // vkCmdSetColorBlendEnableEXT
-	223: 260, // vkCmdSetColorBlendEquationEXT
-	224: 278, // vkCmdSetColorWriteEnableEXT
-	225: 261, // vkCmdSetColorWriteMaskEXT
-	234: 233, // vkCmdSetCullMode
-	235: 233, // vkCmdSetCullModeEXT
-	236: 101, // vkCmdSetDepthBias
-	237: 296, // vkCmdSetDepthBias2EXT
-	238: 248, // vkCmdSetDepthBiasEnable
-	239: 248, // vkCmdSetDepthBiasEnableEXT
-	240: 103, // vkCmdSetDepthBounds
-	241: 243, // vkCmdSetDepthBoundsTestEnable
-	242: 243, // vkCmdSetDepthBoundsTestEnableEXT
-	243: 252, // vkCmdSetDepthClampEnableEXT
-	244: 307, // vkCmdSetDepthClampRangeEXT
-	245: 262, // vkCmdSetDepthClipEnableEXT
-	246: 266, // vkCmdSetDepthClipNegativeOneToOneEXT
-	247: 242, // vkCmdSetDepthCompareOp
-	248: 242, // vkCmdSetDepthCompareOpEXT
-	249: 240, // vkCmdSetDepthTestEnable
-	250: 240, // vkCmdSetDepthTestEnableEXT
-	251: 241, // vkCmdSetDepthWriteEnable
-	252: 241, // vkCmdSetDepthWriteEnableEXT
-	255: 177, // vkCmdSetDeviceMask
-	256: 177, // vkCmdSetDeviceMaskKHR
-	261: 129, // vkCmdSetEvent
-	262: 279, // vkCmdSetEvent2
-	263: 279, // vkCmdSetEvent2KHR
-	269: 234, // vkCmdSetFrontFace
-	270: 234, // vkCmdSetFrontFaceEXT
-	271: 264, // vkCmdSetLineRasterizationModeEXT
-	272: 231, // vkCmdSetLineStipple
-	273: 231, // vkCmdSetLineStippleEXT
-	274: 265, // vkCmdSetLineStippleEnableEXT
-	275: 231, // vkCmdSetLineStippleKHR
-	276: 100, // vkCmdSetLineWidth
-	277: 249, // vkCmdSetLogicOpEXT
-	278: 258, // vkCmdSetLogicOpEnableEXT
-	279: 246, // vkCmdSetPatchControlPointsEXT
-	283: 253, // vkCmdSetPolygonModeEXT
-	284: 250, // vkCmdSetPrimitiveRestartEnable
-	285: 250, // vkCmdSetPrimitiveRestartEnableEXT
-	287: 235, // vkCmdSetPrimitiveTopology
-	288: 235, // vkCmdSetPrimitiveTopologyEXT
-	289: 263, // vkCmdSetProvokingVertexModeEXT
-	290: 254, // vkCmdSetRasterizationSamplesEXT
-	292: 247, // vkCmdSetRasterizerDiscardEnable
-	293: 247, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 305, // vkCmdSetRenderingAttachmentLocations
-	296: 305, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 306, // vkCmdSetRenderingInputAttachmentIndices
-	298: 306, // vkCmdSetRenderingInputAttachmentIndicesKHR
-	302: 255, // vkCmdSetSampleMaskEXT
-	303: 99,  // vkCmdSetScissor
-	304: 237, // vkCmdSetScissorWithCount
-	305: 237, // vkCmdSetScissorWithCountEXT
-	307: 104, // vkCmdSetStencilCompareMask
-	308: 245, // vkCmdSetStencilOp
-	309: 245, // vkCmdSetStencilOpEXT
-	310: 106, // vkCmdSetStencilReference
-	311: 244, // vkCmdSetStencilTestEnable
-	312: 244, // vkCmdSetStencilTestEnableEXT
-	313: 105, // vkCmdSetStencilWriteMask
-	314: 251, // vkCmdSetTessellationDomainOriginEXT
-	315: 277, // vkCmdSetVertexInputEXT
-	316: 98,  // vkCmdSetViewport
-	321: 236, // vkCmdSetViewportWithCount
-	322: 236, // vkCmdSetViewportWithCountEXT
-	328: 123, // vkCmdUpdateBuffer
-	331: 131, // vkCmdWaitEvents
-	332: 281, // vkCmdWaitEvents2
-	333: 281, // vkCmdWaitEvents2KHR
-	336: 285, // vkCmdWriteBufferMarker2AMD
-	337: 213, // vkCmdWriteBufferMarkerAMD
-	340: 136, // vkCmdWriteTimestamp
-	341: 284, // vkCmdWriteTimestamp2
-	342: 284, // vkCmdWriteTimestamp2KHR
-	347: 288, // vkCopyImageToImage
-	348: 288, // vkCopyImageToImageEXT
-	349: 287, // vkCopyImageToMemory
-	350: 287, // vkCopyImageToMemoryEXT
-	352: 286, // vkCopyMemoryToImage
-	353: 286, // vkCopyMemoryToImageEXT
+	65:  110, // vkCmdBindVertexBuffers
+	66:  240, // vkCmdBindVertexBuffers2
+	67:  240, // vkCmdBindVertexBuffers2EXT
+	69:  121, // vkCmdBlitImage
+	70:  274, // vkCmdBlitImage2
+	71:  274, // vkCmdBlitImage2KHR
+	78:  128, // vkCmdClearAttachments
+	79:  126, // vkCmdClearColorImage
+	80:  127, // vkCmdClearDepthStencilImage
+	86:  119, // vkCmdCopyBuffer
+	87:  272, // vkCmdCopyBuffer2
+	88:  272, // vkCmdCopyBuffer2KHR
+	89:  122, // vkCmdCopyBufferToImage
+	90:  275, // vkCmdCopyBufferToImage2
+	91:  275, // vkCmdCopyBufferToImage2KHR
+	93:  120, // vkCmdCopyImage
+	94:  273, // vkCmdCopyImage2
+	95:  273, // vkCmdCopyImage2KHR
+	96:  123, // vkCmdCopyImageToBuffer
+	97:  276, // vkCmdCopyImageToBuffer2
+	98:  276, // vkCmdCopyImageToBuffer2KHR
+	110: 138, // vkCmdCopyQueryPoolResults
+	123: 117, // vkCmdDispatch
+	124: 182, // vkCmdDispatchBase
+	125: 182, // vkCmdDispatchBaseKHR
+	130: 118, // vkCmdDispatchIndirect
+	133: 111, // vkCmdDraw
+	136: 112, // vkCmdDrawIndexed
+	137: 116, // vkCmdDrawIndexedIndirect
+	139: 223, // vkCmdDrawIndexedIndirectCount
+	141: 223, // vkCmdDrawIndexedIndirectCountAMD
+	142: 223, // vkCmdDrawIndexedIndirectCountKHR
+	143: 115, // vkCmdDrawIndirect
+	147: 222, // vkCmdDrawIndirectCount
+	149: 222, // vkCmdDrawIndirectCountAMD
+	150: 222, // vkCmdDrawIndirectCountKHR
+	159: 113, // vkCmdDrawMultiEXT
+	160: 114, // vkCmdDrawMultiIndexedEXT
+	163: 208, // vkCmdEndDebugUtilsLabelEXT
+	167: 135, // vkCmdEndQuery
+	169: 142, // vkCmdEndRenderPass
+	170: 218, // vkCmdEndRenderPass2
+	171: 218, // vkCmdEndRenderPass2KHR
+	172: 295, // vkCmdEndRendering
+	175: 295, // vkCmdEndRenderingKHR
+	180: 143, // vkCmdExecuteCommands
+	183: 125, // vkCmdFillBuffer
+	186: 209, // vkCmdInsertDebugUtilsLabelEXT
+	187: 141, // vkCmdNextSubpass
+	188: 217, // vkCmdNextSubpass2
+	189: 217, // vkCmdNextSubpass2KHR
+	191: 133, // vkCmdPipelineBarrier
+	192: 283, // vkCmdPipelineBarrier2
+	193: 283, // vkCmdPipelineBarrier2KHR
+	196: 139, // vkCmdPushConstants
+	197: 303, // vkCmdPushConstants2
+	198: 303, // vkCmdPushConstants2KHR
+	200: 162, // vkCmdPushDescriptorSet
+	201: 304, // vkCmdPushDescriptorSet2
+	202: 304, // vkCmdPushDescriptorSet2KHR
+	203: 162, // vkCmdPushDescriptorSetKHR
+	204: 187, // vkCmdPushDescriptorSetWithTemplate
+	205: 305, // vkCmdPushDescriptorSetWithTemplate2
+	206: 305, // vkCmdPushDescriptorSetWithTemplate2KHR
+	207: 187, // vkCmdPushDescriptorSetWithTemplateKHR
+	208: 131, // vkCmdResetEvent
+	209: 281, // vkCmdResetEvent2
+	210: 281, // vkCmdResetEvent2KHR
+	211: 136, // vkCmdResetQueryPool
+	212: 129, // vkCmdResolveImage
+	213: 277, // vkCmdResolveImage2
+	214: 277, // vkCmdResolveImage2KHR
+	215: 257, // vkCmdSetAlphaToCoverageEnableEXT
+	216: 258, // vkCmdSetAlphaToOneEnableEXT
+	217: 98,  // vkCmdSetAttachmentFeedbackLoopEnableEXT
+	218: 103, // vkCmdSetBlendConstants
+	222: 260, // vkCmdSetColorBlendEnableEXT
+	223: 261, // vkCmdSetColorBlendEquationEXT
+	224: 279, // vkCmdSetColorWriteEnableEXT
+	225: 262, // vkCmdSetColorWriteMaskEXT
+	234: 234, // vkCmdSetCullMode
+	235: 234, // vkCmdSetCullModeEXT
+	236: 102, // vkCmdSetDepthBias
+	237: 297, // vkCmdSetDepthBias2EXT
+	238: 249, // vkCmdSetDepthBiasEnable
+	239: 249, // vkCmdSetDepthBiasEnableEXT
+	240: 104, // vkCmdSetDepthBounds
+	241: 244, // vkCmdSetDepthBoundsTestEnable
+	242: 244, // vkCmdSetDepthBoundsTestEnableEXT
+	243: 253, // vkCmdSetDepthClampEnableEXT
+	244: 308, // vkCmdSetDepthClampRangeEXT
+	245: 263, // vkCmdSetDepthClipEnableEXT
+	246: 267, // vkCmdSetDepthClipNegativeOneToOneEXT
+	247: 243, // vkCmdSetDepthCompareOp
+	248: 243, // vkCmdSetDepthCompareOpEXT
+	249: 241, // vkCmdSetDepthTestEnable
+	250: 241, // vkCmdSetDepthTestEnableEXT
+	251: 242, // vkCmdSetDepthWriteEnable
+	252: 242, // vkCmdSetDepthWriteEnableEXT
+	255: 178, // vkCmdSetDeviceMask
+	256: 178, // vkCmdSetDeviceMaskKHR
+	261: 130, // vkCmdSetEvent
+	262: 280, // vkCmdSetEvent2
+	263: 280, // vkCmdSetEvent2KHR
+	269: 235, // vkCmdSetFrontFace
+	270: 235, // vkCmdSetFrontFaceEXT
+	271: 265, // vkCmdSetLineRasterizationModeEXT
+	272: 232, // vkCmdSetLineStipple
+	273: 232, // vkCmdSetLineStippleEXT
+	274: 266, // vkCmdSetLineStippleEnableEXT
+	275: 232, // vkCmdSetLineStippleKHR
+	276: 101, // vkCmdSetLineWidth
+	277: 250, // vkCmdSetLogicOpEXT
+	278: 259, // vkCmdSetLogicOpEnableEXT
+	279: 247, // vkCmdSetPatchControlPointsEXT
+	283: 254, // vkCmdSetPolygonModeEXT
+	284: 251, // vkCmdSetPrimitiveRestartEnable
+	285: 251, // vkCmdSetPrimitiveRestartEnableEXT
+	287: 236, // vkCmdSetPrimitiveTopology
+	288: 236, // vkCmdSetPrimitiveTopologyEXT
+	289: 264, // vkCmdSetProvokingVertexModeEXT
+	290: 255, // vkCmdSetRasterizationSamplesEXT
+	292: 248, // vkCmdSetRasterizerDiscardEnable
+	293: 248, // vkCmdSetRasterizerDiscardEnableEXT
+	295: 306, // vkCmdSetRenderingAttachmentLocations
+	296: 306, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 307, // vkCmdSetRenderingInputAttachmentIndices
+	298: 307, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	302: 256, // vkCmdSetSampleMaskEXT
+	303: 100, // vkCmdSetScissor
+	304: 238, // vkCmdSetScissorWithCount
+	305: 238, // vkCmdSetScissorWithCountEXT
+	307: 105, // vkCmdSetStencilCompareMask
+	308: 246, // vkCmdSetStencilOp
+	309: 246, // vkCmdSetStencilOpEXT
+	310: 107, // vkCmdSetStencilReference
+	311: 245, // vkCmdSetStencilTestEnable
+	312: 245, // vkCmdSetStencilTestEnableEXT
+	313: 106, // vkCmdSetStencilWriteMask
+	314: 252, // vkCmdSetTessellationDomainOriginEXT
+	315: 278, // vkCmdSetVertexInputEXT
+	316: 99,  // vkCmdSetViewport
+	321: 237, // vkCmdSetViewportWithCount
+	322: 237, // vkCmdSetViewportWithCountEXT
+	328: 124, // vkCmdUpdateBuffer
+	331: 132, // vkCmdWaitEvents
+	332: 282, // vkCmdWaitEvents2
+	333: 282, // vkCmdWaitEvents2KHR
+	336: 286, // vkCmdWriteBufferMarker2AMD
+	337: 214, // vkCmdWriteBufferMarkerAMD
+	340: 137, // vkCmdWriteTimestamp
+	341: 285, // vkCmdWriteTimestamp2
+	342: 285, // vkCmdWriteTimestamp2KHR
+	347: 289, // vkCopyImageToImage
+	348: 289, // vkCopyImageToImageEXT
+	349: 288, // vkCopyImageToMemory
+	350: 288, // vkCopyImageToMemoryEXT
+	352: 287, // vkCopyMemoryToImage
+	353: 287, // vkCopyMemoryToImageEXT
 	361: 53,  // vkCreateBuffer
 	363: 55,  // vkCreateBufferView
 	364: 89,  // vkCreateCommandPool
 	365: 69,  // vkCreateComputePipelines
-	373: 209, // vkCreateDebugUtilsMessengerEXT
+	373: 210, // vkCreateDebugUtilsMessengerEXT
 	375: 77,  // vkCreateDescriptorPool
 	376: 75,  // vkCreateDescriptorSetLayout
-	377: 183, // vkCreateDescriptorUpdateTemplate
-	378: 183, // vkCreateDescriptorUpdateTemplateKHR
+	377: 184, // vkCreateDescriptorUpdateTemplate
+	378: 184, // vkCreateDescriptorUpdateTemplateKHR
 	379: 12,  // vkCreateDevice
 	383: 44,  // vkCreateEvent
 	386: 37,  // vkCreateFence
 	387: 83,  // vkCreateFramebuffer
 	389: 68,  // vkCreateGraphicsPipelines
-	390: 226, // vkCreateHeadlessSurfaceEXT
+	390: 227, // vkCreateHeadlessSurfaceEXT
 	392: 57,  // vkCreateImage
 	394: 60,  // vkCreateImageView
 	398: 1,   // vkCreateInstance
 	404: 64,  // vkCreatePipelineCache
 	405: 71,  // vkCreatePipelineLayout
-	406: 267, // vkCreatePrivateDataSlot
-	407: 267, // vkCreatePrivateDataSlotEXT
+	406: 268, // vkCreatePrivateDataSlot
+	407: 268, // vkCreatePrivateDataSlotEXT
 	408: 49,  // vkCreateQueryPool
 	411: 85,  // vkCreateRenderPass
-	412: 214, // vkCreateRenderPass2
-	413: 214, // vkCreateRenderPass2KHR
+	412: 215, // vkCreateRenderPass2
+	413: 215, // vkCreateRenderPass2KHR
 	414: 73,  // vkCreateSampler
-	415: 195, // vkCreateSamplerYcbcrConversion
-	416: 195, // vkCreateSamplerYcbcrConversionKHR
+	415: 196, // vkCreateSamplerYcbcrConversion
+	416: 196, // vkCreateSamplerYcbcrConversionKHR
 	418: 42,  // vkCreateSemaphore
 	420: 62,  // vkCreateShaderModule
-	425: 148, // vkCreateSwapchainKHR
+	425: 149, // vkCreateSwapchainKHR
 	443: 54,  // vkDestroyBuffer
 	445: 56,  // vkDestroyBufferView
 	446: 90,  // vkDestroyCommandPool
-	453: 210, // vkDestroyDebugUtilsMessengerEXT
+	453: 211, // vkDestroyDebugUtilsMessengerEXT
 	455: 78,  // vkDestroyDescriptorPool
 	456: 76,  // vkDestroyDescriptorSetLayout
-	457: 184, // vkDestroyDescriptorUpdateTemplate
-	458: 184, // vkDestroyDescriptorUpdateTemplateKHR
+	457: 185, // vkDestroyDescriptorUpdateTemplate
+	458: 185, // vkDestroyDescriptorUpdateTemplateKHR
 	459: 13,  // vkDestroyDevice
 	460: 45,  // vkDestroyEvent
 	462: 38,  // vkDestroyFence
@@ -987,17 +990,17 @@ var indices = [842]uint16{
 	473: 70,  // vkDestroyPipeline
 	475: 65,  // vkDestroyPipelineCache
 	476: 72,  // vkDestroyPipelineLayout
-	477: 268, // vkDestroyPrivateDataSlot
-	478: 268, // vkDestroyPrivateDataSlotEXT
+	477: 269, // vkDestroyPrivateDataSlot
+	478: 269, // vkDestroyPrivateDataSlotEXT
 	479: 50,  // vkDestroyQueryPool
 	480: 86,  // vkDestroyRenderPass
 	481: 74,  // vkDestroySampler
-	482: 196, // vkDestroySamplerYcbcrConversion
-	483: 196, // vkDestroySamplerYcbcrConversionKHR
+	482: 197, // vkDestroySamplerYcbcrConversion
+	483: 197, // vkDestroySamplerYcbcrConversionKHR
 	484: 43,  // vkDestroySemaphore
 	487: 63,  // vkDestroyShaderModule
-	488: 143, // vkDestroySurfaceKHR
-	489: 149, // vkDestroySwapchainKHR
+	488: 144, // vkDestroySurfaceKHR
+	489: 150, // vkDestroySwapchainKHR
 	495: 22,  // vkDeviceWaitIdle
 	497: 95,  // vkEndCommandBuffer
 	498: 18,  // vkEnumerateDeviceExtensionProperties
@@ -1005,133 +1008,133 @@ var indices = [842]uint16{
 	500: 16,  // vkEnumerateInstanceExtensionProperties
 	501: 15,  // vkEnumerateInstanceLayerProperties
 	502: 14,  // vkEnumerateInstanceVersion
-	503: 173, // vkEnumeratePhysicalDeviceGroups
-	504: 173, // vkEnumeratePhysicalDeviceGroupsKHR
+	503: 174, // vkEnumeratePhysicalDeviceGroups
+	504: 174, // vkEnumeratePhysicalDeviceGroupsKHR
 	508: 3,   // vkEnumeratePhysicalDevices
 	510: 27,  // vkFlushMappedMemoryRanges
 	511: 93,  // vkFreeCommandBuffers
 	512: 81,  // vkFreeDescriptorSets
 	513: 24,  // vkFreeMemory
-	521: 225, // vkGetBufferDeviceAddress
-	522: 225, // vkGetBufferDeviceAddressEXT
-	523: 225, // vkGetBufferDeviceAddressKHR
+	521: 226, // vkGetBufferDeviceAddress
+	522: 226, // vkGetBufferDeviceAddressEXT
+	523: 226, // vkGetBufferDeviceAddressKHR
 	524: 30,  // vkGetBufferMemoryRequirements
-	525: 189, // vkGetBufferMemoryRequirements2
-	526: 189, // vkGetBufferMemoryRequirements2KHR
-	527: 224, // vkGetBufferOpaqueCaptureAddress
-	528: 224, // vkGetBufferOpaqueCaptureAddressKHR
-	530: 200, // vkGetCalibratedTimestampsEXT
-	531: 200, // vkGetCalibratedTimestampsKHR
-	545: 198, // vkGetDescriptorSetLayoutSupport
-	546: 198, // vkGetDescriptorSetLayoutSupportKHR
-	548: 192, // vkGetDeviceBufferMemoryRequirements
-	549: 192, // vkGetDeviceBufferMemoryRequirementsKHR
-	554: 174, // vkGetDeviceGroupPeerMemoryFeatures
-	555: 174, // vkGetDeviceGroupPeerMemoryFeaturesKHR
-	556: 178, // vkGetDeviceGroupPresentCapabilitiesKHR
-	558: 179, // vkGetDeviceGroupSurfacePresentModesKHR
-	559: 193, // vkGetDeviceImageMemoryRequirements
-	560: 193, // vkGetDeviceImageMemoryRequirementsKHR
-	561: 194, // vkGetDeviceImageSparseMemoryRequirements
-	562: 194, // vkGetDeviceImageSparseMemoryRequirementsKHR
-	563: 298, // vkGetDeviceImageSubresourceLayout
-	564: 298, // vkGetDeviceImageSubresourceLayoutKHR
+	525: 190, // vkGetBufferMemoryRequirements2
+	526: 190, // vkGetBufferMemoryRequirements2KHR
+	527: 225, // vkGetBufferOpaqueCaptureAddress
+	528: 225, // vkGetBufferOpaqueCaptureAddressKHR
+	530: 201, // vkGetCalibratedTimestampsEXT
+	531: 201, // vkGetCalibratedTimestampsKHR
+	545: 199, // vkGetDescriptorSetLayoutSupport
+	546: 199, // vkGetDescriptorSetLayoutSupportKHR
+	548: 193, // vkGetDeviceBufferMemoryRequirements
+	549: 193, // vkGetDeviceBufferMemoryRequirementsKHR
+	554: 175, // vkGetDeviceGroupPeerMemoryFeatures
+	555: 175, // vkGetDeviceGroupPeerMemoryFeaturesKHR
+	556: 179, // vkGetDeviceGroupPresentCapabilitiesKHR
+	558: 180, // vkGetDeviceGroupSurfacePresentModesKHR
+	559: 194, // vkGetDeviceImageMemoryRequirements
+	560: 194, // vkGetDeviceImageMemoryRequirementsKHR
+	561: 195, // vkGetDeviceImageSparseMemoryRequirements
+	562: 195, // vkGetDeviceImageSparseMemoryRequirementsKHR
+	563: 299, // vkGetDeviceImageSubresourceLayout
+	564: 299, // vkGetDeviceImageSubresourceLayoutKHR
 	565: 29,  // vkGetDeviceMemoryCommitment
-	566: 227, // vkGetDeviceMemoryOpaqueCaptureAddress
-	567: 227, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
+	566: 228, // vkGetDeviceMemoryOpaqueCaptureAddress
+	567: 228, // vkGetDeviceMemoryOpaqueCaptureAddressKHR
 	569: 4,   // vkGetDeviceProcAddr
 	570: 19,  // vkGetDeviceQueue
-	571: 197, // vkGetDeviceQueue2
+	571: 198, // vkGetDeviceQueue2
 	582: 46,  // vkGetEventStatus
-	586: 171, // vkGetFenceFdKHR
+	586: 172, // vkGetFenceFdKHR
 	587: 40,  // vkGetFenceStatus
-	595: 223, // vkGetImageDrmFormatModifierPropertiesEXT
+	595: 224, // vkGetImageDrmFormatModifierPropertiesEXT
 	596: 32,  // vkGetImageMemoryRequirements
-	597: 190, // vkGetImageMemoryRequirements2
-	598: 190, // vkGetImageMemoryRequirements2KHR
+	597: 191, // vkGetImageMemoryRequirements2
+	598: 191, // vkGetImageMemoryRequirements2KHR
 	601: 34,  // vkGetImageSparseMemoryRequirements
-	602: 191, // vkGetImageSparseMemoryRequirements2
-	603: 191, // vkGetImageSparseMemoryRequirements2KHR
+	602: 192, // vkGetImageSparseMemoryRequirements2
+	603: 192, // vkGetImageSparseMemoryRequirements2KHR
 	604: 59,  // vkGetImageSubresourceLayout
-	605: 295, // vkGetImageSubresourceLayout2
-	606: 295, // vkGetImageSubresourceLayout2EXT
-	607: 295, // vkGetImageSubresourceLayout2KHR
+	605: 296, // vkGetImageSubresourceLayout2
+	606: 296, // vkGetImageSubresourceLayout2EXT
+	607: 296, // vkGetImageSubresourceLayout2KHR
 	612: 5,   // vkGetInstanceProcAddr
-	616: 164, // vkGetMemoryFdKHR
-	617: 165, // vkGetMemoryFdPropertiesKHR
-	618: 212, // vkGetMemoryHostPointerPropertiesEXT
-	622: 166, // vkGetMemoryRemoteAddressNV
-	634: 199, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
-	635: 199, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
-	647: 163, // vkGetPhysicalDeviceExternalBufferProperties
-	648: 163, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
-	649: 170, // vkGetPhysicalDeviceExternalFenceProperties
-	650: 170, // vkGetPhysicalDeviceExternalFencePropertiesKHR
-	651: 153, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
-	652: 167, // vkGetPhysicalDeviceExternalSemaphoreProperties
-	653: 167, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+	616: 165, // vkGetMemoryFdKHR
+	617: 166, // vkGetMemoryFdPropertiesKHR
+	618: 213, // vkGetMemoryHostPointerPropertiesEXT
+	622: 167, // vkGetMemoryRemoteAddressNV
+	634: 200, // vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+	635: 200, // vkGetPhysicalDeviceCalibrateableTimeDomainsKHR
+	647: 164, // vkGetPhysicalDeviceExternalBufferProperties
+	648: 164, // vkGetPhysicalDeviceExternalBufferPropertiesKHR
+	649: 171, // vkGetPhysicalDeviceExternalFenceProperties
+	650: 171, // vkGetPhysicalDeviceExternalFencePropertiesKHR
+	651: 154, // vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+	652: 168, // vkGetPhysicalDeviceExternalSemaphoreProperties
+	653: 168, // vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
 	655: 9,   // vkGetPhysicalDeviceFeatures
-	656: 154, // vkGetPhysicalDeviceFeatures2
-	657: 154, // vkGetPhysicalDeviceFeatures2KHR
+	656: 155, // vkGetPhysicalDeviceFeatures2
+	657: 155, // vkGetPhysicalDeviceFeatures2KHR
 	658: 10,  // vkGetPhysicalDeviceFormatProperties
-	659: 156, // vkGetPhysicalDeviceFormatProperties2
-	660: 156, // vkGetPhysicalDeviceFormatProperties2KHR
+	659: 157, // vkGetPhysicalDeviceFormatProperties2
+	660: 157, // vkGetPhysicalDeviceFormatProperties2KHR
 	662: 11,  // vkGetPhysicalDeviceImageFormatProperties
-	663: 157, // vkGetPhysicalDeviceImageFormatProperties2
-	664: 157, // vkGetPhysicalDeviceImageFormatProperties2KHR
+	663: 158, // vkGetPhysicalDeviceImageFormatProperties2
+	664: 158, // vkGetPhysicalDeviceImageFormatProperties2KHR
 	665: 8,   // vkGetPhysicalDeviceMemoryProperties
-	666: 159, // vkGetPhysicalDeviceMemoryProperties2
-	667: 159, // vkGetPhysicalDeviceMemoryProperties2KHR
-	670: 182, // vkGetPhysicalDevicePresentRectanglesKHR
+	666: 160, // vkGetPhysicalDeviceMemoryProperties2
+	667: 160, // vkGetPhysicalDeviceMemoryProperties2KHR
+	670: 183, // vkGetPhysicalDevicePresentRectanglesKHR
 	671: 6,   // vkGetPhysicalDeviceProperties
-	672: 155, // vkGetPhysicalDeviceProperties2
-	673: 155, // vkGetPhysicalDeviceProperties2KHR
+	672: 156, // vkGetPhysicalDeviceProperties2
+	673: 156, // vkGetPhysicalDeviceProperties2KHR
 	679: 7,   // vkGetPhysicalDeviceQueueFamilyProperties
-	680: 158, // vkGetPhysicalDeviceQueueFamilyProperties2
-	681: 158, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
+	680: 159, // vkGetPhysicalDeviceQueueFamilyProperties2
+	681: 159, // vkGetPhysicalDeviceQueueFamilyProperties2KHR
 	683: 35,  // vkGetPhysicalDeviceSparseImageFormatProperties
-	684: 160, // vkGetPhysicalDeviceSparseImageFormatProperties2
-	685: 160, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
-	688: 187, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
-	689: 145, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
-	690: 188, // vkGetPhysicalDeviceSurfaceFormats2KHR
-	691: 146, // vkGetPhysicalDeviceSurfaceFormatsKHR
-	693: 147, // vkGetPhysicalDeviceSurfacePresentModesKHR
-	694: 144, // vkGetPhysicalDeviceSurfaceSupportKHR
-	695: 232, // vkGetPhysicalDeviceToolProperties
-	696: 232, // vkGetPhysicalDeviceToolPropertiesEXT
+	684: 161, // vkGetPhysicalDeviceSparseImageFormatProperties2
+	685: 161, // vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+	688: 188, // vkGetPhysicalDeviceSurfaceCapabilities2KHR
+	689: 146, // vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+	690: 189, // vkGetPhysicalDeviceSurfaceFormats2KHR
+	691: 147, // vkGetPhysicalDeviceSurfaceFormatsKHR
+	693: 148, // vkGetPhysicalDeviceSurfacePresentModesKHR
+	694: 145, // vkGetPhysicalDeviceSurfaceSupportKHR
+	695: 233, // vkGetPhysicalDeviceToolProperties
+	696: 233, // vkGetPhysicalDeviceToolPropertiesEXT
 	706: 66,  // vkGetPipelineCacheData
-	707: 230, // vkGetPipelineExecutableInternalRepresentationsKHR
-	708: 228, // vkGetPipelineExecutablePropertiesKHR
-	709: 229, // vkGetPipelineExecutableStatisticsKHR
-	714: 270, // vkGetPrivateData
-	715: 270, // vkGetPrivateDataEXT
+	707: 231, // vkGetPipelineExecutableInternalRepresentationsKHR
+	708: 229, // vkGetPipelineExecutablePropertiesKHR
+	709: 230, // vkGetPipelineExecutableStatisticsKHR
+	714: 271, // vkGetPrivateData
+	715: 271, // vkGetPrivateDataEXT
 	716: 51,  // vkGetQueryPoolResults
 	725: 87,  // vkGetRenderAreaGranularity
 	726: 88,  // vkGetRenderingAreaGranularity
 	727: 88,  // vkGetRenderingAreaGranularityKHR
-	730: 218, // vkGetSemaphoreCounterValue
-	731: 218, // vkGetSemaphoreCounterValueKHR
-	732: 168, // vkGetSemaphoreFdKHR
-	742: 150, // vkGetSwapchainImagesKHR
-	753: 172, // vkImportFenceFdKHR
-	755: 169, // vkImportSemaphoreFdKHR
+	730: 219, // vkGetSemaphoreCounterValue
+	731: 219, // vkGetSemaphoreCounterValueKHR
+	732: 169, // vkGetSemaphoreFdKHR
+	742: 151, // vkGetSwapchainImagesKHR
+	753: 173, // vkImportFenceFdKHR
+	755: 170, // vkImportSemaphoreFdKHR
 	759: 28,  // vkInvalidateMappedMemoryRanges
 	762: 25,  // vkMapMemory
-	763: 299, // vkMapMemory2
-	764: 299, // vkMapMemory2KHR
+	763: 300, // vkMapMemory2
+	764: 300, // vkMapMemory2KHR
 	765: 67,  // vkMergePipelineCaches
-	767: 203, // vkQueueBeginDebugUtilsLabelEXT
+	767: 204, // vkQueueBeginDebugUtilsLabelEXT
 	768: 36,  // vkQueueBindSparse
-	769: 204, // vkQueueEndDebugUtilsLabelEXT
-	770: 205, // vkQueueInsertDebugUtilsLabelEXT
-	773: 152, // vkQueuePresentKHR
+	769: 205, // vkQueueEndDebugUtilsLabelEXT
+	770: 206, // vkQueueInsertDebugUtilsLabelEXT
+	773: 153, // vkQueuePresentKHR
 	776: 20,  // vkQueueSubmit
-	777: 283, // vkQueueSubmit2
-	778: 283, // vkQueueSubmit2KHR
+	777: 284, // vkQueueSubmit2
+	778: 284, // vkQueueSubmit2KHR
 	779: 21,  // vkQueueWaitIdle
-	788: 297, // vkReleaseSwapchainImagesEXT
-	789: 297, // vkReleaseSwapchainImagesKHR
+	788: 298, // vkReleaseSwapchainImagesEXT
+	789: 298, // vkReleaseSwapchainImagesKHR
 	790: 96,  // vkResetCommandBuffer
 	791: 91,  // vkResetCommandPool
 	792: 79,  // vkResetDescriptorPool
@@ -1139,33 +1142,33 @@ var indices = [842]uint16{
 	794: 39,  // vkResetFences
 	796: 52,  // vkResetQueryPool
 	797: 52,  // vkResetQueryPoolEXT
-	800: 201, // vkSetDebugUtilsObjectNameEXT
-	801: 202, // vkSetDebugUtilsObjectTagEXT
-	802: 290, // vkSetDeviceMemoryPriorityEXT
+	800: 202, // vkSetDebugUtilsObjectNameEXT
+	801: 203, // vkSetDebugUtilsObjectTagEXT
+	802: 291, // vkSetDeviceMemoryPriorityEXT
 	803: 47,  // vkSetEvent
-	811: 269, // vkSetPrivateData
-	812: 269, // vkSetPrivateDataEXT
-	815: 220, // vkSignalSemaphore
-	816: 220, // vkSignalSemaphoreKHR
-	817: 211, // vkSubmitDebugUtilsMessageEXT
-	818: 289, // vkTransitionImageLayout
-	819: 289, // vkTransitionImageLayoutEXT
-	820: 162, // vkTrimCommandPool
-	821: 162, // vkTrimCommandPoolKHR
+	811: 270, // vkSetPrivateData
+	812: 270, // vkSetPrivateDataEXT
+	815: 221, // vkSignalSemaphore
+	816: 221, // vkSignalSemaphoreKHR
+	817: 212, // vkSubmitDebugUtilsMessageEXT
+	818: 290, // vkTransitionImageLayout
+	819: 290, // vkTransitionImageLayoutEXT
+	820: 163, // vkTrimCommandPool
+	821: 163, // vkTrimCommandPoolKHR
 	823: 26,  // vkUnmapMemory
-	824: 300, // vkUnmapMemory2
-	825: 300, // vkUnmapMemory2KHR
-	827: 185, // vkUpdateDescriptorSetWithTemplate
-	828: 185, // vkUpdateDescriptorSetWithTemplateKHR
+	824: 301, // vkUnmapMemory2
+	825: 301, // vkUnmapMemory2KHR
+	827: 186, // vkUpdateDescriptorSetWithTemplate
+	828: 186, // vkUpdateDescriptorSetWithTemplateKHR
 	829: 82,  // vkUpdateDescriptorSets
 	833: 41,  // vkWaitForFences
-	834: 291, // vkWaitForPresent2KHR
-	835: 292, // vkWaitForPresentKHR
-	836: 219, // vkWaitSemaphores
-	837: 219, // vkWaitSemaphoresKHR
+	834: 292, // vkWaitForPresent2KHR
+	835: 293, // vkWaitForPresentKHR
+	836: 220, // vkWaitSemaphores
+	837: 220, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [308]func(*Frame){
+var dispatchers = [309]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1263,216 +1266,217 @@ var dispatchers = [308]func(*Frame){
 	95:  callEndCommandBuffer,
 	96:  callResetCommandBuffer,
 	97:  callCmdBindPipeline,
-	98:  callCmdSetViewport,
-	99:  callCmdSetScissor,
-	100: callCmdSetLineWidth,
-	101: callCmdSetDepthBias,
-	102: callCmdSetBlendConstants,
-	103: callCmdSetDepthBounds,
-	104: callCmdSetStencilCompareMask,
-	105: callCmdSetStencilWriteMask,
-	106: callCmdSetStencilReference,
-	107: callCmdBindDescriptorSets,
-	108: callCmdBindIndexBuffer,
-	109: callCmdBindVertexBuffers,
-	110: callCmdDraw,
-	111: callCmdDrawIndexed,
-	112: callCmdDrawMultiEXT,
-	113: callCmdDrawMultiIndexedEXT,
-	114: callCmdDrawIndirect,
-	115: callCmdDrawIndexedIndirect,
-	116: callCmdDispatch,
-	117: callCmdDispatchIndirect,
-	118: callCmdCopyBuffer,
-	119: callCmdCopyImage,
-	120: callCmdBlitImage,
-	121: callCmdCopyBufferToImage,
-	122: callCmdCopyImageToBuffer,
-	123: callCmdUpdateBuffer,
-	124: callCmdFillBuffer,
-	125: callCmdClearColorImage,
-	126: callCmdClearDepthStencilImage,
-	127: callCmdClearAttachments,
-	128: callCmdResolveImage,
-	129: callCmdSetEvent,
-	130: callCmdResetEvent,
-	131: callCmdWaitEvents,
-	132: callCmdPipelineBarrier,
-	133: callCmdBeginQuery,
-	134: callCmdEndQuery,
-	135: callCmdResetQueryPool,
-	136: callCmdWriteTimestamp,
-	137: callCmdCopyQueryPoolResults,
-	138: callCmdPushConstants,
-	139: callCmdBeginRenderPass,
-	140: callCmdNextSubpass,
-	141: callCmdEndRenderPass,
-	142: callCmdExecuteCommands,
-	143: callDestroySurfaceKHR,
-	144: callGetPhysicalDeviceSurfaceSupportKHR,
-	145: callGetPhysicalDeviceSurfaceCapabilitiesKHR,
-	146: callGetPhysicalDeviceSurfaceFormatsKHR,
-	147: callGetPhysicalDeviceSurfacePresentModesKHR,
-	148: callCreateSwapchainKHR,
-	149: callDestroySwapchainKHR,
-	150: callGetSwapchainImagesKHR,
-	151: callAcquireNextImageKHR,
-	152: callQueuePresentKHR,
-	153: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
-	154: callGetPhysicalDeviceFeatures2,
-	155: callGetPhysicalDeviceProperties2,
-	156: callGetPhysicalDeviceFormatProperties2,
-	157: callGetPhysicalDeviceImageFormatProperties2,
-	158: callGetPhysicalDeviceQueueFamilyProperties2,
-	159: callGetPhysicalDeviceMemoryProperties2,
-	160: callGetPhysicalDeviceSparseImageFormatProperties2,
-	161: callCmdPushDescriptorSet,
-	162: callTrimCommandPool,
-	163: callGetPhysicalDeviceExternalBufferProperties,
-	164: callGetMemoryFdKHR,
-	165: callGetMemoryFdPropertiesKHR,
-	166: callGetMemoryRemoteAddressNV,
-	167: callGetPhysicalDeviceExternalSemaphoreProperties,
-	168: callGetSemaphoreFdKHR,
-	169: callImportSemaphoreFdKHR,
-	170: callGetPhysicalDeviceExternalFenceProperties,
-	171: callGetFenceFdKHR,
-	172: callImportFenceFdKHR,
-	173: callEnumeratePhysicalDeviceGroups,
-	174: callGetDeviceGroupPeerMemoryFeatures,
-	175: callBindBufferMemory2,
-	176: callBindImageMemory2,
-	177: callCmdSetDeviceMask,
-	178: callGetDeviceGroupPresentCapabilitiesKHR,
-	179: callGetDeviceGroupSurfacePresentModesKHR,
-	180: callAcquireNextImage2KHR,
-	181: callCmdDispatchBase,
-	182: callGetPhysicalDevicePresentRectanglesKHR,
-	183: callCreateDescriptorUpdateTemplate,
-	184: callDestroyDescriptorUpdateTemplate,
-	185: callUpdateDescriptorSetWithTemplate,
-	186: callCmdPushDescriptorSetWithTemplate,
-	187: callGetPhysicalDeviceSurfaceCapabilities2KHR,
-	188: callGetPhysicalDeviceSurfaceFormats2KHR,
-	189: callGetBufferMemoryRequirements2,
-	190: callGetImageMemoryRequirements2,
-	191: callGetImageSparseMemoryRequirements2,
-	192: callGetDeviceBufferMemoryRequirements,
-	193: callGetDeviceImageMemoryRequirements,
-	194: callGetDeviceImageSparseMemoryRequirements,
-	195: callCreateSamplerYcbcrConversion,
-	196: callDestroySamplerYcbcrConversion,
-	197: callGetDeviceQueue2,
-	198: callGetDescriptorSetLayoutSupport,
-	199: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-	200: callGetCalibratedTimestampsKHR,
-	201: callSetDebugUtilsObjectNameEXT,
-	202: callSetDebugUtilsObjectTagEXT,
-	203: callQueueBeginDebugUtilsLabelEXT,
-	204: callQueueEndDebugUtilsLabelEXT,
-	205: callQueueInsertDebugUtilsLabelEXT,
-	206: callCmdBeginDebugUtilsLabelEXT,
-	207: callCmdEndDebugUtilsLabelEXT,
-	208: callCmdInsertDebugUtilsLabelEXT,
-	209: callCreateDebugUtilsMessengerEXT,
-	210: callDestroyDebugUtilsMessengerEXT,
-	211: callSubmitDebugUtilsMessageEXT,
-	212: callGetMemoryHostPointerPropertiesEXT,
-	213: callCmdWriteBufferMarkerAMD,
-	214: callCreateRenderPass2,
-	215: callCmdBeginRenderPass2,
-	216: callCmdNextSubpass2,
-	217: callCmdEndRenderPass2,
-	218: callGetSemaphoreCounterValue,
-	219: callWaitSemaphores,
-	220: callSignalSemaphore,
-	221: callCmdDrawIndirectCount,
-	222: callCmdDrawIndexedIndirectCount,
-	223: callGetImageDrmFormatModifierPropertiesEXT,
-	224: callGetBufferOpaqueCaptureAddress,
-	225: callGetBufferDeviceAddress,
-	226: callCreateHeadlessSurfaceEXT,
-	227: callGetDeviceMemoryOpaqueCaptureAddress,
-	228: callGetPipelineExecutablePropertiesKHR,
-	229: callGetPipelineExecutableStatisticsKHR,
-	230: callGetPipelineExecutableInternalRepresentationsKHR,
-	231: callCmdSetLineStipple,
-	232: callGetPhysicalDeviceToolProperties,
-	233: callCmdSetCullMode,
-	234: callCmdSetFrontFace,
-	235: callCmdSetPrimitiveTopology,
-	236: callCmdSetViewportWithCount,
-	237: callCmdSetScissorWithCount,
-	238: callCmdBindIndexBuffer2,
-	239: callCmdBindVertexBuffers2,
-	240: callCmdSetDepthTestEnable,
-	241: callCmdSetDepthWriteEnable,
-	242: callCmdSetDepthCompareOp,
-	243: callCmdSetDepthBoundsTestEnable,
-	244: callCmdSetStencilTestEnable,
-	245: callCmdSetStencilOp,
-	246: callCmdSetPatchControlPointsEXT,
-	247: callCmdSetRasterizerDiscardEnable,
-	248: callCmdSetDepthBiasEnable,
-	249: callCmdSetLogicOpEXT,
-	250: callCmdSetPrimitiveRestartEnable,
-	251: callCmdSetTessellationDomainOriginEXT,
-	252: callCmdSetDepthClampEnableEXT,
-	253: callCmdSetPolygonModeEXT,
-	254: callCmdSetRasterizationSamplesEXT,
-	255: callCmdSetSampleMaskEXT,
-	256: callCmdSetAlphaToCoverageEnableEXT,
-	257: callCmdSetAlphaToOneEnableEXT,
-	258: callCmdSetLogicOpEnableEXT,
-	259: callCmdSetColorBlendEnableEXT,
-	260: callCmdSetColorBlendEquationEXT,
-	261: callCmdSetColorWriteMaskEXT,
-	262: callCmdSetDepthClipEnableEXT,
-	263: callCmdSetProvokingVertexModeEXT,
-	264: callCmdSetLineRasterizationModeEXT,
-	265: callCmdSetLineStippleEnableEXT,
-	266: callCmdSetDepthClipNegativeOneToOneEXT,
-	267: callCreatePrivateDataSlot,
-	268: callDestroyPrivateDataSlot,
-	269: callSetPrivateData,
-	270: callGetPrivateData,
-	271: callCmdCopyBuffer2,
-	272: callCmdCopyImage2,
-	273: callCmdBlitImage2,
-	274: callCmdCopyBufferToImage2,
-	275: callCmdCopyImageToBuffer2,
-	276: callCmdResolveImage2,
-	277: callCmdSetVertexInputEXT,
-	278: callCmdSetColorWriteEnableEXT,
-	279: callCmdSetEvent2,
-	280: callCmdResetEvent2,
-	281: callCmdWaitEvents2,
-	282: callCmdPipelineBarrier2,
-	283: callQueueSubmit2,
-	284: callCmdWriteTimestamp2,
-	285: callCmdWriteBufferMarker2AMD,
-	286: callCopyMemoryToImage,
-	287: callCopyImageToMemory,
-	288: callCopyImageToImage,
-	289: callTransitionImageLayout,
-	290: callSetDeviceMemoryPriorityEXT,
-	291: callWaitForPresent2KHR,
-	292: callWaitForPresentKHR,
-	293: callCmdBeginRendering,
-	294: callCmdEndRendering,
-	295: callGetImageSubresourceLayout2,
-	296: callCmdSetDepthBias2EXT,
-	297: callReleaseSwapchainImagesKHR,
-	298: callGetDeviceImageSubresourceLayout,
-	299: callMapMemory2,
-	300: callUnmapMemory2,
-	301: callCmdBindDescriptorSets2,
-	302: callCmdPushConstants2,
-	303: callCmdPushDescriptorSet2,
-	304: callCmdPushDescriptorSetWithTemplate2,
-	305: callCmdSetRenderingAttachmentLocations,
-	306: callCmdSetRenderingInputAttachmentIndices,
-	307: callCmdSetDepthClampRangeEXT,
+	98:  callCmdSetAttachmentFeedbackLoopEnableEXT,
+	99:  callCmdSetViewport,
+	100: callCmdSetScissor,
+	101: callCmdSetLineWidth,
+	102: callCmdSetDepthBias,
+	103: callCmdSetBlendConstants,
+	104: callCmdSetDepthBounds,
+	105: callCmdSetStencilCompareMask,
+	106: callCmdSetStencilWriteMask,
+	107: callCmdSetStencilReference,
+	108: callCmdBindDescriptorSets,
+	109: callCmdBindIndexBuffer,
+	110: callCmdBindVertexBuffers,
+	111: callCmdDraw,
+	112: callCmdDrawIndexed,
+	113: callCmdDrawMultiEXT,
+	114: callCmdDrawMultiIndexedEXT,
+	115: callCmdDrawIndirect,
+	116: callCmdDrawIndexedIndirect,
+	117: callCmdDispatch,
+	118: callCmdDispatchIndirect,
+	119: callCmdCopyBuffer,
+	120: callCmdCopyImage,
+	121: callCmdBlitImage,
+	122: callCmdCopyBufferToImage,
+	123: callCmdCopyImageToBuffer,
+	124: callCmdUpdateBuffer,
+	125: callCmdFillBuffer,
+	126: callCmdClearColorImage,
+	127: callCmdClearDepthStencilImage,
+	128: callCmdClearAttachments,
+	129: callCmdResolveImage,
+	130: callCmdSetEvent,
+	131: callCmdResetEvent,
+	132: callCmdWaitEvents,
+	133: callCmdPipelineBarrier,
+	134: callCmdBeginQuery,
+	135: callCmdEndQuery,
+	136: callCmdResetQueryPool,
+	137: callCmdWriteTimestamp,
+	138: callCmdCopyQueryPoolResults,
+	139: callCmdPushConstants,
+	140: callCmdBeginRenderPass,
+	141: callCmdNextSubpass,
+	142: callCmdEndRenderPass,
+	143: callCmdExecuteCommands,
+	144: callDestroySurfaceKHR,
+	145: callGetPhysicalDeviceSurfaceSupportKHR,
+	146: callGetPhysicalDeviceSurfaceCapabilitiesKHR,
+	147: callGetPhysicalDeviceSurfaceFormatsKHR,
+	148: callGetPhysicalDeviceSurfacePresentModesKHR,
+	149: callCreateSwapchainKHR,
+	150: callDestroySwapchainKHR,
+	151: callGetSwapchainImagesKHR,
+	152: callAcquireNextImageKHR,
+	153: callQueuePresentKHR,
+	154: callGetPhysicalDeviceExternalImageFormatPropertiesNV,
+	155: callGetPhysicalDeviceFeatures2,
+	156: callGetPhysicalDeviceProperties2,
+	157: callGetPhysicalDeviceFormatProperties2,
+	158: callGetPhysicalDeviceImageFormatProperties2,
+	159: callGetPhysicalDeviceQueueFamilyProperties2,
+	160: callGetPhysicalDeviceMemoryProperties2,
+	161: callGetPhysicalDeviceSparseImageFormatProperties2,
+	162: callCmdPushDescriptorSet,
+	163: callTrimCommandPool,
+	164: callGetPhysicalDeviceExternalBufferProperties,
+	165: callGetMemoryFdKHR,
+	166: callGetMemoryFdPropertiesKHR,
+	167: callGetMemoryRemoteAddressNV,
+	168: callGetPhysicalDeviceExternalSemaphoreProperties,
+	169: callGetSemaphoreFdKHR,
+	170: callImportSemaphoreFdKHR,
+	171: callGetPhysicalDeviceExternalFenceProperties,
+	172: callGetFenceFdKHR,
+	173: callImportFenceFdKHR,
+	174: callEnumeratePhysicalDeviceGroups,
+	175: callGetDeviceGroupPeerMemoryFeatures,
+	176: callBindBufferMemory2,
+	177: callBindImageMemory2,
+	178: callCmdSetDeviceMask,
+	179: callGetDeviceGroupPresentCapabilitiesKHR,
+	180: callGetDeviceGroupSurfacePresentModesKHR,
+	181: callAcquireNextImage2KHR,
+	182: callCmdDispatchBase,
+	183: callGetPhysicalDevicePresentRectanglesKHR,
+	184: callCreateDescriptorUpdateTemplate,
+	185: callDestroyDescriptorUpdateTemplate,
+	186: callUpdateDescriptorSetWithTemplate,
+	187: callCmdPushDescriptorSetWithTemplate,
+	188: callGetPhysicalDeviceSurfaceCapabilities2KHR,
+	189: callGetPhysicalDeviceSurfaceFormats2KHR,
+	190: callGetBufferMemoryRequirements2,
+	191: callGetImageMemoryRequirements2,
+	192: callGetImageSparseMemoryRequirements2,
+	193: callGetDeviceBufferMemoryRequirements,
+	194: callGetDeviceImageMemoryRequirements,
+	195: callGetDeviceImageSparseMemoryRequirements,
+	196: callCreateSamplerYcbcrConversion,
+	197: callDestroySamplerYcbcrConversion,
+	198: callGetDeviceQueue2,
+	199: callGetDescriptorSetLayoutSupport,
+	200: callGetPhysicalDeviceCalibrateableTimeDomainsKHR,
+	201: callGetCalibratedTimestampsKHR,
+	202: callSetDebugUtilsObjectNameEXT,
+	203: callSetDebugUtilsObjectTagEXT,
+	204: callQueueBeginDebugUtilsLabelEXT,
+	205: callQueueEndDebugUtilsLabelEXT,
+	206: callQueueInsertDebugUtilsLabelEXT,
+	207: callCmdBeginDebugUtilsLabelEXT,
+	208: callCmdEndDebugUtilsLabelEXT,
+	209: callCmdInsertDebugUtilsLabelEXT,
+	210: callCreateDebugUtilsMessengerEXT,
+	211: callDestroyDebugUtilsMessengerEXT,
+	212: callSubmitDebugUtilsMessageEXT,
+	213: callGetMemoryHostPointerPropertiesEXT,
+	214: callCmdWriteBufferMarkerAMD,
+	215: callCreateRenderPass2,
+	216: callCmdBeginRenderPass2,
+	217: callCmdNextSubpass2,
+	218: callCmdEndRenderPass2,
+	219: callGetSemaphoreCounterValue,
+	220: callWaitSemaphores,
+	221: callSignalSemaphore,
+	222: callCmdDrawIndirectCount,
+	223: callCmdDrawIndexedIndirectCount,
+	224: callGetImageDrmFormatModifierPropertiesEXT,
+	225: callGetBufferOpaqueCaptureAddress,
+	226: callGetBufferDeviceAddress,
+	227: callCreateHeadlessSurfaceEXT,
+	228: callGetDeviceMemoryOpaqueCaptureAddress,
+	229: callGetPipelineExecutablePropertiesKHR,
+	230: callGetPipelineExecutableStatisticsKHR,
+	231: callGetPipelineExecutableInternalRepresentationsKHR,
+	232: callCmdSetLineStipple,
+	233: callGetPhysicalDeviceToolProperties,
+	234: callCmdSetCullMode,
+	235: callCmdSetFrontFace,
+	236: callCmdSetPrimitiveTopology,
+	237: callCmdSetViewportWithCount,
+	238: callCmdSetScissorWithCount,
+	239: callCmdBindIndexBuffer2,
+	240: callCmdBindVertexBuffers2,
+	241: callCmdSetDepthTestEnable,
+	242: callCmdSetDepthWriteEnable,
+	243: callCmdSetDepthCompareOp,
+	244: callCmdSetDepthBoundsTestEnable,
+	245: callCmdSetStencilTestEnable,
+	246: callCmdSetStencilOp,
+	247: callCmdSetPatchControlPointsEXT,
+	248: callCmdSetRasterizerDiscardEnable,
+	249: callCmdSetDepthBiasEnable,
+	250: callCmdSetLogicOpEXT,
+	251: callCmdSetPrimitiveRestartEnable,
+	252: callCmdSetTessellationDomainOriginEXT,
+	253: callCmdSetDepthClampEnableEXT,
+	254: callCmdSetPolygonModeEXT,
+	255: callCmdSetRasterizationSamplesEXT,
+	256: callCmdSetSampleMaskEXT,
+	257: callCmdSetAlphaToCoverageEnableEXT,
+	258: callCmdSetAlphaToOneEnableEXT,
+	259: callCmdSetLogicOpEnableEXT,
+	260: callCmdSetColorBlendEnableEXT,
+	261: callCmdSetColorBlendEquationEXT,
+	262: callCmdSetColorWriteMaskEXT,
+	263: callCmdSetDepthClipEnableEXT,
+	264: callCmdSetProvokingVertexModeEXT,
+	265: callCmdSetLineRasterizationModeEXT,
+	266: callCmdSetLineStippleEnableEXT,
+	267: callCmdSetDepthClipNegativeOneToOneEXT,
+	268: callCreatePrivateDataSlot,
+	269: callDestroyPrivateDataSlot,
+	270: callSetPrivateData,
+	271: callGetPrivateData,
+	272: callCmdCopyBuffer2,
+	273: callCmdCopyImage2,
+	274: callCmdBlitImage2,
+	275: callCmdCopyBufferToImage2,
+	276: callCmdCopyImageToBuffer2,
+	277: callCmdResolveImage2,
+	278: callCmdSetVertexInputEXT,
+	279: callCmdSetColorWriteEnableEXT,
+	280: callCmdSetEvent2,
+	281: callCmdResetEvent2,
+	282: callCmdWaitEvents2,
+	283: callCmdPipelineBarrier2,
+	284: callQueueSubmit2,
+	285: callCmdWriteTimestamp2,
+	286: callCmdWriteBufferMarker2AMD,
+	287: callCopyMemoryToImage,
+	288: callCopyImageToMemory,
+	289: callCopyImageToImage,
+	290: callTransitionImageLayout,
+	291: callSetDeviceMemoryPriorityEXT,
+	292: callWaitForPresent2KHR,
+	293: callWaitForPresentKHR,
+	294: callCmdBeginRendering,
+	295: callCmdEndRendering,
+	296: callGetImageSubresourceLayout2,
+	297: callCmdSetDepthBias2EXT,
+	298: callReleaseSwapchainImagesKHR,
+	299: callGetDeviceImageSubresourceLayout,
+	300: callMapMemory2,
+	301: callUnmapMemory2,
+	302: callCmdBindDescriptorSets2,
+	303: callCmdPushConstants2,
+	304: callCmdPushDescriptorSet2,
+	305: callCmdPushDescriptorSetWithTemplate2,
+	306: callCmdSetRenderingAttachmentLocations,
+	307: callCmdSetRenderingInputAttachmentIndices,
+	308: callCmdSetDepthClampRangeEXT,
 }
 
 func callCreateInstance(f *Frame) {
@@ -1861,6 +1865,10 @@ func callResetCommandBuffer(f *Frame) {
 
 func callCmdBindPipeline(f *Frame) {
 	installed.CmdBindPipeline(vk.CommandBuffer(f.word(0)), vk.PipelineBindPoint(f.word(1)), vk.Pipeline(f.word(2)))
+}
+
+func callCmdSetAttachmentFeedbackLoopEnableEXT(f *Frame) {
+	installed.CmdSetAttachmentFeedbackLoopEnableEXT(vk.CommandBuffer(f.word(0)), vk.ImageAspectFlags(f.word(1)))
 }
 
 func callCmdSetViewport(f *Frame) {

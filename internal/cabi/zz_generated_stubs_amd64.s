@@ -300,13 +300,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVL $98, AX
-	JMP  recordSetViewport<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $99, AX
-	JMP  recordSetScissor<>(SB)
+	JMP  recordSetViewport<>(SB)
 	PCALIGN $16
 	MOVL $100, AX
-	JMP  farside_entry(SB)
+	JMP  recordSetScissor<>(SB)
 	PCALIGN $16
 	MOVL $101, AX
 	JMP  farside_entry(SB)
@@ -327,112 +327,112 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $107, AX
-	JMP  recordBindDescriptorSets<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $108, AX
-	JMP  recordBindIndexBuffer<>(SB)
+	JMP  recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVL $109, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindIndexBuffer<>(SB)
 	PCALIGN $16
 	MOVL $110, AX
-	JMP  recordDraw<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $111, AX
-	JMP  recordDrawIndexed<>(SB)
+	JMP  recordDraw<>(SB)
 	PCALIGN $16
 	MOVL $112, AX
-	JMP  farside_entry(SB)
+	JMP  recordDrawIndexed<>(SB)
 	PCALIGN $16
 	MOVL $113, AX
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $114, AX
-	JMP  recordDrawIndirect<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $115, AX
-	JMP  recordDrawIndexedIndirect<>(SB)
+	JMP  recordDrawIndirect<>(SB)
 	PCALIGN $16
 	MOVL $116, AX
-	JMP  recordDispatch<>(SB)
+	JMP  recordDrawIndexedIndirect<>(SB)
 	PCALIGN $16
 	MOVL $117, AX
-	JMP  recordDispatchIndirect<>(SB)
+	JMP  recordDispatch<>(SB)
 	PCALIGN $16
 	MOVL $118, AX
-	JMP  recordCopyBuffer<>(SB)
+	JMP  recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVL $119, AX
-	JMP  recordCopyImage<>(SB)
+	JMP  recordCopyBuffer<>(SB)
 	PCALIGN $16
 	MOVL $120, AX
-	JMP  recordBlitImage<>(SB)
+	JMP  recordCopyImage<>(SB)
 	PCALIGN $16
 	MOVL $121, AX
-	JMP  recordCopyBufferToImage<>(SB)
+	JMP  recordBlitImage<>(SB)
 	PCALIGN $16
 	MOVL $122, AX
-	JMP  recordCopyImageToBuffer<>(SB)
+	JMP  recordCopyBufferToImage<>(SB)
 	PCALIGN $16
 	MOVL $123, AX
-	JMP  recordUpdateBuffer<>(SB)
+	JMP  recordCopyImageToBuffer<>(SB)
 	PCALIGN $16
 	MOVL $124, AX
-	JMP  recordFillBuffer<>(SB)
+	JMP  recordUpdateBuffer<>(SB)
 	PCALIGN $16
 	MOVL $125, AX
-	JMP  recordClearColorImage<>(SB)
+	JMP  recordFillBuffer<>(SB)
 	PCALIGN $16
 	MOVL $126, AX
-	JMP  recordClearDepthStencilImage<>(SB)
+	JMP  recordClearColorImage<>(SB)
 	PCALIGN $16
 	MOVL $127, AX
-	JMP  recordClearAttachments<>(SB)
+	JMP  recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVL $128, AX
-	JMP  recordResolveImage<>(SB)
+	JMP  recordClearAttachments<>(SB)
 	PCALIGN $16
 	MOVL $129, AX
-	JMP  recordSetEvent<>(SB)
+	JMP  recordResolveImage<>(SB)
 	PCALIGN $16
 	MOVL $130, AX
-	JMP  recordResetEvent<>(SB)
+	JMP  recordSetEvent<>(SB)
 	PCALIGN $16
 	MOVL $131, AX
-	JMP  farside_entry(SB)
+	JMP  recordResetEvent<>(SB)
 	PCALIGN $16
 	MOVL $132, AX
-	JMP  recordPipelineBarrier<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $133, AX
-	JMP  recordBeginQuery<>(SB)
+	JMP  recordPipelineBarrier<>(SB)
 	PCALIGN $16
 	MOVL $134, AX
-	JMP  recordEndQuery<>(SB)
+	JMP  recordBeginQuery<>(SB)
 	PCALIGN $16
 	MOVL $135, AX
-	JMP  recordResetQueryPool<>(SB)
+	JMP  recordEndQuery<>(SB)
 	PCALIGN $16
 	MOVL $136, AX
-	JMP  recordWriteTimestamp<>(SB)
+	JMP  recordResetQueryPool<>(SB)
 	PCALIGN $16
 	MOVL $137, AX
-	JMP  recordCopyQueryPoolResults<>(SB)
+	JMP  recordWriteTimestamp<>(SB)
 	PCALIGN $16
 	MOVL $138, AX
-	JMP  recordPushConstants<>(SB)
+	JMP  recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVL $139, AX
-	JMP  farside_entry(SB)
+	JMP  recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVL $140, AX
-	JMP  recordNextSubpass<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $141, AX
-	JMP  recordEndRenderPass<>(SB)
+	JMP  recordNextSubpass<>(SB)
 	PCALIGN $16
 	MOVL $142, AX
-	JMP  farside_entry(SB)
+	JMP  recordEndRenderPass<>(SB)
 	PCALIGN $16
 	MOVL $143, AX
 	JMP  farside_entry(SB)
@@ -549,10 +549,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $181, AX
-	JMP  recordDispatchBase<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $182, AX
-	JMP  farside_entry(SB)
+	JMP  recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVL $183, AX
 	JMP  farside_entry(SB)
@@ -645,10 +645,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $213, AX
-	JMP  recordWriteBufferMarkerAMD<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $214, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVL $215, AX
 	JMP  farside_entry(SB)
@@ -669,13 +669,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $221, AX
-	JMP  recordDrawIndirectCount<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $222, AX
-	JMP  recordDrawIndexedIndirectCount<>(SB)
+	JMP  recordDrawIndirectCount<>(SB)
 	PCALIGN $16
 	MOVL $223, AX
-	JMP  farside_entry(SB)
+	JMP  recordDrawIndexedIndirectCount<>(SB)
 	PCALIGN $16
 	MOVL $224, AX
 	JMP  farside_entry(SB)
@@ -714,16 +714,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $236, AX
-	JMP  recordSetViewportWithCount<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $237, AX
-	JMP  recordSetScissorWithCount<>(SB)
+	JMP  recordSetViewportWithCount<>(SB)
 	PCALIGN $16
 	MOVL $238, AX
-	JMP  recordBindIndexBuffer2<>(SB)
+	JMP  recordSetScissorWithCount<>(SB)
 	PCALIGN $16
 	MOVL $239, AX
-	JMP  farside_entry(SB)
+	JMP  recordBindIndexBuffer2<>(SB)
 	PCALIGN $16
 	MOVL $240, AX
 	JMP  farside_entry(SB)
@@ -852,16 +852,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $282, AX
-	JMP  recordPipelineBarrier2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $283, AX
-	JMP  farside_entry(SB)
+	JMP  recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVL $284, AX
-	JMP  recordWriteTimestamp2<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $285, AX
-	JMP  farside_entry(SB)
+	JMP  recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVL $286, AX
 	JMP  farside_entry(SB)
@@ -888,10 +888,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $294, AX
-	JMP  recordEndRendering<>(SB)
+	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $295, AX
-	JMP  farside_entry(SB)
+	JMP  recordEndRendering<>(SB)
 	PCALIGN $16
 	MOVL $296, AX
 	JMP  farside_entry(SB)
@@ -927,6 +927,9 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	JMP  farside_entry(SB)
 	PCALIGN $16
 	MOVL $307, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $308, AX
 	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -300,13 +300,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    recordBindPipeline<>(SB)
 	PCALIGN $16
 	MOVD $98, R9
-	B    recordSetViewport<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $99, R9
-	B    recordSetScissor<>(SB)
+	B    recordSetViewport<>(SB)
 	PCALIGN $16
 	MOVD $100, R9
-	B    farside_entry(SB)
+	B    recordSetScissor<>(SB)
 	PCALIGN $16
 	MOVD $101, R9
 	B    farside_entry(SB)
@@ -327,112 +327,112 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $107, R9
-	B    recordBindDescriptorSets<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $108, R9
-	B    recordBindIndexBuffer<>(SB)
+	B    recordBindDescriptorSets<>(SB)
 	PCALIGN $16
 	MOVD $109, R9
-	B    farside_entry(SB)
+	B    recordBindIndexBuffer<>(SB)
 	PCALIGN $16
 	MOVD $110, R9
-	B    recordDraw<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $111, R9
-	B    recordDrawIndexed<>(SB)
+	B    recordDraw<>(SB)
 	PCALIGN $16
 	MOVD $112, R9
-	B    farside_entry(SB)
+	B    recordDrawIndexed<>(SB)
 	PCALIGN $16
 	MOVD $113, R9
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $114, R9
-	B    recordDrawIndirect<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $115, R9
-	B    recordDrawIndexedIndirect<>(SB)
+	B    recordDrawIndirect<>(SB)
 	PCALIGN $16
 	MOVD $116, R9
-	B    recordDispatch<>(SB)
+	B    recordDrawIndexedIndirect<>(SB)
 	PCALIGN $16
 	MOVD $117, R9
-	B    recordDispatchIndirect<>(SB)
+	B    recordDispatch<>(SB)
 	PCALIGN $16
 	MOVD $118, R9
-	B    recordCopyBuffer<>(SB)
+	B    recordDispatchIndirect<>(SB)
 	PCALIGN $16
 	MOVD $119, R9
-	B    recordCopyImage<>(SB)
+	B    recordCopyBuffer<>(SB)
 	PCALIGN $16
 	MOVD $120, R9
-	B    recordBlitImage<>(SB)
+	B    recordCopyImage<>(SB)
 	PCALIGN $16
 	MOVD $121, R9
-	B    recordCopyBufferToImage<>(SB)
+	B    recordBlitImage<>(SB)
 	PCALIGN $16
 	MOVD $122, R9
-	B    recordCopyImageToBuffer<>(SB)
+	B    recordCopyBufferToImage<>(SB)
 	PCALIGN $16
 	MOVD $123, R9
-	B    recordUpdateBuffer<>(SB)
+	B    recordCopyImageToBuffer<>(SB)
 	PCALIGN $16
 	MOVD $124, R9
-	B    recordFillBuffer<>(SB)
+	B    recordUpdateBuffer<>(SB)
 	PCALIGN $16
 	MOVD $125, R9
-	B    recordClearColorImage<>(SB)
+	B    recordFillBuffer<>(SB)
 	PCALIGN $16
 	MOVD $126, R9
-	B    recordClearDepthStencilImage<>(SB)
+	B    recordClearColorImage<>(SB)
 	PCALIGN $16
 	MOVD $127, R9
-	B    recordClearAttachments<>(SB)
+	B    recordClearDepthStencilImage<>(SB)
 	PCALIGN $16
 	MOVD $128, R9
-	B    recordResolveImage<>(SB)
+	B    recordClearAttachments<>(SB)
 	PCALIGN $16
 	MOVD $129, R9
-	B    recordSetEvent<>(SB)
+	B    recordResolveImage<>(SB)
 	PCALIGN $16
 	MOVD $130, R9
-	B    recordResetEvent<>(SB)
+	B    recordSetEvent<>(SB)
 	PCALIGN $16
 	MOVD $131, R9
-	B    farside_entry(SB)
+	B    recordResetEvent<>(SB)
 	PCALIGN $16
 	MOVD $132, R9
-	B    recordPipelineBarrier<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $133, R9
-	B    recordBeginQuery<>(SB)
+	B    recordPipelineBarrier<>(SB)
 	PCALIGN $16
 	MOVD $134, R9
-	B    recordEndQuery<>(SB)
+	B    recordBeginQuery<>(SB)
 	PCALIGN $16
 	MOVD $135, R9
-	B    recordResetQueryPool<>(SB)
+	B    recordEndQuery<>(SB)
 	PCALIGN $16
 	MOVD $136, R9
-	B    recordWriteTimestamp<>(SB)
+	B    recordResetQueryPool<>(SB)
 	PCALIGN $16
 	MOVD $137, R9
-	B    recordCopyQueryPoolResults<>(SB)
+	B    recordWriteTimestamp<>(SB)
 	PCALIGN $16
 	MOVD $138, R9
-	B    recordPushConstants<>(SB)
+	B    recordCopyQueryPoolResults<>(SB)
 	PCALIGN $16
 	MOVD $139, R9
-	B    farside_entry(SB)
+	B    recordPushConstants<>(SB)
 	PCALIGN $16
 	MOVD $140, R9
-	B    recordNextSubpass<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $141, R9
-	B    recordEndRenderPass<>(SB)
+	B    recordNextSubpass<>(SB)
 	PCALIGN $16
 	MOVD $142, R9
-	B    farside_entry(SB)
+	B    recordEndRenderPass<>(SB)
 	PCALIGN $16
 	MOVD $143, R9
 	B    farside_entry(SB)
@@ -549,10 +549,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $181, R9
-	B    recordDispatchBase<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $182, R9
-	B    farside_entry(SB)
+	B    recordDispatchBase<>(SB)
 	PCALIGN $16
 	MOVD $183, R9
 	B    farside_entry(SB)
@@ -645,10 +645,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $213, R9
-	B    recordWriteBufferMarkerAMD<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $214, R9
-	B    farside_entry(SB)
+	B    recordWriteBufferMarkerAMD<>(SB)
 	PCALIGN $16
 	MOVD $215, R9
 	B    farside_entry(SB)
@@ -669,13 +669,13 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $221, R9
-	B    recordDrawIndirectCount<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $222, R9
-	B    recordDrawIndexedIndirectCount<>(SB)
+	B    recordDrawIndirectCount<>(SB)
 	PCALIGN $16
 	MOVD $223, R9
-	B    farside_entry(SB)
+	B    recordDrawIndexedIndirectCount<>(SB)
 	PCALIGN $16
 	MOVD $224, R9
 	B    farside_entry(SB)
@@ -714,16 +714,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $236, R9
-	B    recordSetViewportWithCount<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $237, R9
-	B    recordSetScissorWithCount<>(SB)
+	B    recordSetViewportWithCount<>(SB)
 	PCALIGN $16
 	MOVD $238, R9
-	B    recordBindIndexBuffer2<>(SB)
+	B    recordSetScissorWithCount<>(SB)
 	PCALIGN $16
 	MOVD $239, R9
-	B    farside_entry(SB)
+	B    recordBindIndexBuffer2<>(SB)
 	PCALIGN $16
 	MOVD $240, R9
 	B    farside_entry(SB)
@@ -852,16 +852,16 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $282, R9
-	B    recordPipelineBarrier2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $283, R9
-	B    farside_entry(SB)
+	B    recordPipelineBarrier2<>(SB)
 	PCALIGN $16
 	MOVD $284, R9
-	B    recordWriteTimestamp2<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $285, R9
-	B    farside_entry(SB)
+	B    recordWriteTimestamp2<>(SB)
 	PCALIGN $16
 	MOVD $286, R9
 	B    farside_entry(SB)
@@ -888,10 +888,10 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $294, R9
-	B    recordEndRendering<>(SB)
+	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $295, R9
-	B    farside_entry(SB)
+	B    recordEndRendering<>(SB)
 	PCALIGN $16
 	MOVD $296, R9
 	B    farside_entry(SB)
@@ -927,6 +927,9 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	B    farside_entry(SB)
 	PCALIGN $16
 	MOVD $307, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $308, R9
 	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0

@@ -197,6 +197,10 @@ var stateRows = [...]stateRow{
 		vk.VUID_vkCmdSetProvokingVertexModeEXT_provokingVertexMode_parameter,
 		func(d *dynamics, v uint32) { d.ProvokingLast = v != 0 }),
 		func(s *draw.State, d *dynamics) { s.ProvokingLast = d.ProvokingLast }},
+	// Draws see what earlier ones wrote, whether a feedback loop is enabled or not.
+	{state: vk.DYNAMIC_STATE_ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT, values: 1,
+		set: within(uint32(vk.IMAGE_ASPECT_COLOR_BIT|vk.IMAGE_ASPECT_DEPTH_BIT|vk.IMAGE_ASPECT_STENCIL_BIT),
+			vk.VUID_vkCmdSetAttachmentFeedbackLoopEnableEXT_aspectMask_08863, func(*dynamics, uint32) {})},
 	{vk.DYNAMIC_STATE_LINE_RASTERIZATION_MODE_EXT, 1, within(uint32(vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH),
 		vk.VUID_vkCmdSetLineRasterizationModeEXT_lineRasterizationMode_parameter,
 		func(d *dynamics, v uint32) { d.LineMode = vk.LineRasterizationMode(v) }),
