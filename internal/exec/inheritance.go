@@ -101,7 +101,8 @@ func (r *replay) tellContinued(i *Inheritance, tell func(bit uint32, rule vk.VUI
 		return // which has been told of
 	}
 	if has := s.flags &^ secondary; i.Flags != has {
-		tell(23, vk.VUID_vkCmdExecuteCommands_flags_06026, "says that the rendering has flags %v, and it has %v", i.Flags, has)
+		tell(23, vk.VUID_vkCmdExecuteCommands_flags_06026, "says that the rendering has flags %v, and it has %v", i.Flags,
+			has)
 	}
 	samples := func(bit uint32, there bool, rule vk.VUID) {
 		if there && i.Samples != r.pass.Samples {
