@@ -43,7 +43,9 @@ func excessCases() []definition {
 				}
 			}})
 	}
-	return append(cases, definition{name: "farside.excess.usage", compute: true, farsideOnly: true,
+	draws := drawCase("farside.excess.draws", (*Case).drawsElsewhere, "Multiview")
+	draws.valid, draws.farsideOnly, draws.instanceExtensions = false, true, []string{debugExtension}
+	return append(cases, draws, definition{name: "farside.excess.usage", compute: true, farsideOnly: true,
 		instanceExtensions: []string{debugExtension}, run: func(c *Case) { c.usages() }})
 }
 
