@@ -29,6 +29,8 @@ type activeQuery struct {
 	views uint32 // how many queries it is
 	// precise queries of occlusion were asked for.
 	precise bool
+	// secondary ones were begun by a secondary command buffer.
+	secondary bool
 	// What it has counted: for occlusion the samples are Samples, for statistics all is by bit number.
 	counted draw.Statistics
 }
@@ -143,14 +145,20 @@ func (r *replay) beginQuery(c *command.BeginQuery) error {
 	}
 	g := &r.graphics
 	for i := range g.queries {
-		if g.queries[i].pool.kind == p.kind {
+		switch q := &g.queries[i]; {
+		case q.pool.kind != p.kind:
+		case g.secondary && !q.secondary:
+			return invalid(vk.VUID_vkCmdExecuteCommands_commandBuffer_00104,
+				"a secondary command buffer begins a query of type %v, and one is active", p.kind)
+		default:
 			return invalid(vk.VUID_vkCmdBeginQuery_queryPool_01922, "a query of type %v is active already", p.kind)
 		}
 	}
 	for i := c.Query; i < c.Query+views; i++ {
 		p.queries[i].available.Store(false)
 	}
-	g.queries = append(g.queries, activeQuery{pool: p, index: c.Query, views: views, precise: c.Flags != 0})
+	g.queries = append(g.queries, activeQuery{pool: p, index: c.Query, views: views, precise: c.Flags != 0,
+		secondary: g.secondary})
 	return nil
 }
 

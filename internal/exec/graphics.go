@@ -50,6 +50,7 @@ type graphics struct {
 	vertex, pixels compute.Environment
 	statistics     draw.Statistics
 	queries        []activeQuery
+	secondary      bool // a secondary command buffer is executed
 }
 
 // boundBuffer is a buffer that is bound for vertices or indices.

@@ -77,6 +77,14 @@ func (r *replay) begin() {
 	}
 }
 
+// within says whether commands are those of a secondary command buffer.
+func (r *replay) within(secondary bool) {
+	r.graphics.secondary = secondary
+	for _, m := range r.members {
+		m.graphics.secondary = secondary
+	}
+}
+
 // masks are both masks of a command buffer.
 type masks struct{ submitted, current uint32 }
 

@@ -101,6 +101,32 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
+// TestSecondaryQueries: a query that is begun beside one of its type is refused by the rule of who began that.
+func TestSecondaryQueries(t *testing.T) {
+	begin := func(s *command.Stream) error { return s.BeginQuery(2, 1, 0) }
+	run := func(s *command.Stream) error { return s.ExecuteCommands([]vk.CommandBuffer{1}) }
+	other := func(s *command.Stream) error { return s.BeginQuery(3, 0, 0) }
+	first := func(s *command.Stream) error { return s.BeginQuery(2, 0, 0) }
+	for _, test := range []struct {
+		name             string
+		before, secondly func(s *command.Stream) error
+		want             vk.VUID
+	}{
+		{"another type", other, begin, vk.NoVUID},
+		{"the primary's", first, begin, vk.VUID_vkCmdExecuteCommands_commandBuffer_00104},
+		{"its own", other, func(s *command.Stream) error { return errors.Join(first(s), begin(s)) },
+			vk.VUID_vkCmdBeginQuery_queryPool_01922},
+	} {
+		d := newDrawTest(t)
+		d.queries(t)
+		d.secondary[1] = d.record(t, func(s *command.Stream) { must(t, test.secondly(s)) }).stream
+		err := d.execute(t, func(s *command.Stream) error { return errors.Join(test.before(s), run(s)) })
+		if vk.VUIDOf(err) != test.want || (err == nil) != (test.want == vk.NoVUID) {
+			t.Errorf("%s: %v, want %v", test.name, err, test.want)
+		}
+	}
+}
+
 // queries makes pool 2 of occlusion, and pool 3 of statistics.
 func (w *world) queries(t testing.TB) {
 	for i, set := range []vk.QueryPipelineStatisticFlags{0, 3} {

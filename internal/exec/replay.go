@@ -35,6 +35,7 @@ type replay struct {
 func (r *replay) run(s *command.Stream, mask uint32) error {
 	r.index, r.labels = 0, r.labels[:0]
 	r.submitted, r.current = mask, allDevices
+	r.within(false)
 	return r.stream(s, false)
 }
 
@@ -153,12 +154,14 @@ func (r *replay) executeCommands(record *command.Record, secondary bool) error {
 		open := len(r.labels)
 		r.index++
 		r.begin() // a secondary command buffer inherits no state
+		r.within(true)
 		if err := r.stream(s.Stream, true); err != nil {
 			return err
 		}
 		r.labels = r.labels[:min(open, len(r.labels))]
 	}
 	r.outside(outer)
+	r.within(false)
 	r.begin() // nor does it leave anything behind
 	return nil
 }
