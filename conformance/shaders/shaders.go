@@ -118,11 +118,11 @@ var tools = sync.OnceValue(func() string {
 
 // compile writes the module to key.spv, under a name of its own first: others may be at it too.
 func (s Source) compile(key string) ([]byte, error) {
-	make := s.glsl
+	translate := s.glsl
 	if path.Ext(s.Name) == ".spvasm" {
-		make = s.assemble
+		translate = s.assemble
 	}
-	b, err := make(filepath.Dir(key))
+	b, err := translate(filepath.Dir(key))
 	if err != nil {
 		return nil, err
 	}
