@@ -88,7 +88,7 @@ func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 			continue
 		}
 		a := kernel.Args{Dst: m.bind(in.Dst), A: m.bind(in.A), B: m.bind(in.B), C: m.bind(in.C), Immediate: in.Immediate}
-		if in.accesses() {
+		if in.accesses() || in.Op == kernel.Load64 || in.Op == kernel.Store64 {
 			a.C = kernel.Register{}
 			a.Memory = &m.slots[in.Slot]
 			if in.Private() {
@@ -97,6 +97,10 @@ func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 			if in.Base.Valid {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
 			}
+		}
+		if in.Physical() {
+			a.Memory = &m.slots[3]
+			a.Immediate -= physicalStart
 		}
 		if in.Stores() || in.movesMasked() && !in.Once {
 			a.Mask = m.mask
@@ -171,7 +175,7 @@ func word(r *rand.Rand) uint32 {
 func supported() []kernel.Op {
 	var list []kernel.Op
 	for op := range kernel.NumOps {
-		if in := (Inst{Op: op}); Supports(&in) && !in.accesses() {
+		if in := (Inst{Op: op}); Supports(&in) && ops.Of(op).Space == ops.SpaceNone {
 			list = append(list, op)
 		}
 	}

@@ -283,6 +283,10 @@ func (w *worker) runRegion(s *step) bool {
 		if at, loop = w.runPart(r, at); at.Ended() {
 			break
 		}
+		if loop < 0 {
+			w.missed()
+			continue
+		}
 		if w.tick(ticks, loop) {
 			return false
 		}
