@@ -46,13 +46,13 @@ const (
 var savedGenerals = [...]general{rbx, r9, r11, r12, mask, offset}
 
 // distances leaves how far the addresses of the lanes are behind the start of the range in the first two of spare, of
-// four lanes of 64 bits in the first alone, and which lanes are within in the signs of the third. If an active lane is
-// outside it goes to miss.
+// four lanes of 64 bits, or of an address that all lanes share, in the first alone. The signs of the third are which
+// lanes are within. If an active lane is outside it goes to miss.
 func (c *compiler) distances(in *Inst, low, high operand, miss label) {
 	d, e, within, t := spare[0], spare[1], spare[2], spare[3]
 	_, start := slot(in.Slot)
 	_, count := slot(in.Slot + 1)
-	quads := in.physicalUnit() == 8
+	quads := in.physicalUnit() == 8 || in.A.Step == 0
 	c.move(d, low)
 	c.one(vbroadcastsd, within, memory(start))
 	if !quads {
@@ -131,6 +131,15 @@ func (c *compiler) loadPhysical(in *Inst) {
 	dst := c.result()
 	miss, others, back := c.label(), c.label(), c.label()
 	c.distances(in, low, high, miss)
+	if in.A.Step == 0 {
+		c.loadSharedPhysical(in, dst)
+		c.place(back)
+		c.behind(miss, back, func() {
+			c.miss(in)
+			c.one(vmovups, dst, memory(c.valuesOf(in)))
+		})
+		return
+	}
 	if c.mode == Masked && !in.Once { // the whole vector is read
 		c.signs(rcx, spare[2])
 		c.arithmetic(compares, rcx, 0xff)
@@ -142,6 +151,11 @@ func (c *compiler) loadPhysical(in *Inst) {
 	c.place(back)
 	c.behind(others, back, func() {
 		base, _ := slot(in.Slot)
+		apart := c.label()
+		c.areSame(in, apart)
+		c.loadOne(in, dst)
+		c.jump(back)
+		c.place(apart)
 		c.load64(rax, base)
 		switch in.physicalUnit() {
 		case 8:
@@ -158,6 +172,58 @@ func (c *compiler) loadPhysical(in *Inst) {
 		c.miss(in)
 		c.one(vmovups, dst, memory(c.valuesOf(in)))
 	})
+}
+
+// loadSharedPhysical loads the value at an address that all lanes share. If that is outside of the range no lane is
+// active.
+func (c *compiler) loadSharedPhysical(in *Inst, dst vector) {
+	skip := c.label()
+	if c.mode == Masked && !in.Once {
+		c.signs(rcx, spare[2])
+		c.test(rcx)
+		c.jumpIf(equal, skip)
+	}
+	c.loadOne(in, dst)
+	c.place(skip)
+}
+
+// areSame goes to others unless the lanes have the same distance, which is within the range.
+func (c *compiler) areSame(in *Inst, others label) {
+	t := spare[3]
+	check := func() {
+		c.signs(rcx, t)
+		c.arithmetic(compares, rcx, 0xff)
+		c.jumpIf(notEqual, others)
+	}
+	for i, d := range spare[:2] {
+		if i == 0 || in.physicalUnit() < 8 {
+			c.one(vbroadcastsd, t, reg(spare[0]))
+			c.two(vpcmpeqq, t, t, reg(d))
+			check()
+		}
+	}
+	if c.mode == Masked && !in.Once {
+		c.signs(rcx, spare[2])
+		c.arithmetic(compares, rcx, 0xff)
+		c.jumpIf(notEqual, others)
+	}
+}
+
+// loadOne loads the value at the first lane's distance for all lanes.
+func (c *compiler) loadOne(in *Inst, dst vector) {
+	base, _ := slot(in.Slot)
+	c.low64(rax, spare[0])
+	c.addFrom(rax, base)
+	switch unit := in.physicalUnit(); unit {
+	case 4:
+		c.one(vbroadcastss, dst, memory(at(rax, 0)))
+	case 8:
+		c.one(vbroadcastsd, dst, memory(at(rax, 0)))
+	default:
+		c.loadZero(rcx, at(rax, 0), unit)
+		c.setLow(dst, rcx)
+		c.one(vpbroadcastd, dst, reg(dst))
+	}
 }
 
 // gatherPhysical gathers the words at distances from rax on.
@@ -180,9 +246,17 @@ func (c *compiler) storeDistances(in *Inst) {
 	c.shift(shift32, rightSigned, spare[2], spare[2], 31)
 	c.store(at(file, c.scratch+placeOfAddresses), spare[0])
 	if in.physicalUnit() < 8 {
-		c.store(at(file, c.scratch+placeOfAddresses+32), spare[1])
+		c.store(at(file, c.scratch+placeOfAddresses+32), spare[in.others()])
 	}
 	c.store(at(file, c.scratch+placeOfActive), spare[2])
+}
+
+// others is which of spare has the distances of the upper lanes.
+func (in *Inst) others() int {
+	if in.A.Step == 0 {
+		return 0
+	}
+	return 1
 }
 
 // eachLane writes code for each lane that storeDistances has left: its distance is in rcx.
@@ -234,7 +308,7 @@ func (c *compiler) storePhysical(in *Inst) {
 	miss, others, back := c.label(), c.label(), c.label()
 	c.distances(in, low, high, miss)
 	unit := in.physicalUnit()
-	if unit >= 4 {
+	if unit >= 4 && in.A.Step > 0 {
 		c.areNeighbours(in, others)
 		v, to := spare[2], at(rax, 0)
 		c.move(v, value)
@@ -295,7 +369,7 @@ func (c *compiler) miss(in *Inst) {
 	}
 	c.store(addresses, spare[0])
 	if part == 0 {
-		c.store(at(file, c.scratch+placeOfAddresses+32), spare[1])
+		c.store(at(file, c.scratch+placeOfAddresses+32), spare[in.others()])
 	}
 	t := spare[3]
 	if c.mode == Masked && !in.Once {

@@ -13,7 +13,8 @@ import (
 // physicalStart is the address of the memory that physicalRun accesses: the words of its addresses carry within it.
 const physicalStart = 1<<32 - 1024
 
-var physicalLoads = []kernel.Op{kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64}
+var physicalLoads = []kernel.Op{kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32,
+	kernel.LoadPhysical64}
 var physicalStores = []kernel.Op{kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32,
 	kernel.StorePhysical64}
 

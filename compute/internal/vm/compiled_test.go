@@ -44,7 +44,7 @@ void main() {
 `
 
 // compiled is the machine of a shader.
-func compiled(t *testing.T, source string, defines ...string) *machine {
+func compiled(t testing.TB, source string, defines ...string) *machine {
 	t.Helper()
 	tool, err := exec.LookPath("glslangValidator")
 	if err != nil {

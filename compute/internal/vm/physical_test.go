@@ -1,10 +1,12 @@
 package vm
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"farside/compute/internal/program"
 	"farside/compute/internal/vmtest"
@@ -122,4 +124,37 @@ func TestMachineCodeByAddress(t *testing.T) {
 	}) {
 		t.Errorf("none of %d instructions accesses memory by address", n)
 	}
+}
+
+// BenchmarkByAddress is products of two matrices' rows and columns, by device address.
+func BenchmarkByAddress(b *testing.B) {
+	m := compiled(b, `#version 460
+#extension GL_EXT_buffer_reference2 : require
+layout(local_size_x = 64) in;
+layout(buffer_reference, buffer_reference_align = 4) buffer Floats { float at[]; };
+layout(push_constant) uniform Push { Floats a, b, c; };
+void main() {
+	uint i = gl_GlobalInvocationID.x;
+	float sum = 0;
+	for (uint k = 0; k < 64; k++) sum += a.at[(i / 64) * 64 + k] * b.at[k * 64 + i % 64];
+	c.at[i] = sum;
+}
+`)
+	const size = 64
+	memory, push := map[uint64][]uint32{}, []byte(nil)
+	for i := range uint64(3) {
+		memory[(1+i)<<40] = make([]uint32, size*size)
+		push = binary.NativeEndian.AppendUint64(push, (1+i)<<40)
+	}
+	d := dispatch([3]uint32{size, 1, 1}, vmtest.Buffers{Addresses: memory})
+	d.PushConstants = push
+	best := time.Duration(math.MaxInt64)
+	for b.Loop() {
+		start := time.Now()
+		if err := m.Run(d); err != nil {
+			b.Fatal(err)
+		}
+		best = min(best, time.Since(start))
+	}
+	b.ReportMetric(float64(best)/(size*size*size), "ns/product")
 }

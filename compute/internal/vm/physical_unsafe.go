@@ -85,8 +85,7 @@ func (w *worker) accessNear(s *step) bool {
 	return true
 }
 
-// physical is a range that begins at an address or before it, and contains it; without a size if there is no memory.
-// The step remembers it.
+// physical is the range that contains an address; without a size if there is no memory. The step remembers it.
 func (w *worker) physical(s *step, address uint64) physicalRange {
 	d := &w.dynamic
 	for i, r := range d.ranges {
@@ -95,11 +94,11 @@ func (w *worker) physical(s *step, address uint64) physicalRange {
 			return r
 		}
 	}
-	m, ok := w.run.Bindings.Physical(address)
+	m, start, ok := w.run.Bindings.Physical(address)
 	if !ok || m.Size == 0 {
 		return physicalRange{start: address}
 	}
-	r := physicalRange{address, m}
+	r := physicalRange{start, m}
 	d.ranges[d.replace] = r
 	s.rangeOf = d.replace
 	d.replace = (d.replace + 1) % len(d.ranges)
@@ -119,7 +118,7 @@ func (w *worker) accessPhysical(s *step) {
 	d := &w.dynamic
 	s.args.Memory = &d.memory
 	immediate := s.immediate()
-	// Most often all addresses are in one buffer. The range that the lowest is in goes on to the buffer's end.
+	// Most often all addresses are in one buffer.
 	lowest, highest := ^uint64(0), uint64(0)
 	first, end := w.active.first, w.active.end
 	if s.once {
