@@ -473,6 +473,11 @@ func (c *compiler) inst(in *Inst) {
 	case kernel.Store32, kernel.Store16, kernel.Store8:
 		c.stores(in)
 		return
+	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
+		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
+		kernel.AtomicXor32:
+		c.atomic(in)
+		return
 	case kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64:
 		c.loadPhysical(in)
 	case kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:

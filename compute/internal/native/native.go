@@ -51,6 +51,7 @@ type Inst struct {
 	Count              uint8 // of a shift: the bits, if they are always the same, plus one
 	upper              bool  // it is for the upper lanes of wide registers
 	more               uint8 // of a load or store: how many bytes behind its own have to be within the memory, too
+	Unshared           bool  // of an atomic: nobody else accesses the memory
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
 }
 
@@ -70,6 +71,10 @@ func Supports(in *Inst) bool {
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
 	case kernel.Store32, kernel.Store8, kernel.Store16:
 		return in.Immediate < Limit/2 && !in.Once
+	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
+		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
+		kernel.AtomicXor32:
+		return in.Immediate < Limit/2 && !in.Once && in.C.Valid == (in.Op == kernel.AtomicCompareExchange32)
 	case kernel.Load64:
 		return in.Immediate < Limit/2-4 && (!in.Once || in.Pattern == Same)
 	case kernel.Store64:
@@ -117,14 +122,14 @@ func (in *Inst) unit() int32 {
 // bytes is how many bytes of each lane have to be within the memory.
 func (in *Inst) bytes() int32 { return in.unit() + int32(in.more) }
 
-// Stores says whether it writes memory.
+// Stores says whether it writes memory. Atomics do.
 func (in *Inst) Stores() bool {
 	switch in.Op {
 	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64, kernel.StorePrivate32,
 		kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:
 		return true
 	}
-	return false
+	return in.Atomic()
 }
 
 // Private says whether it is an access of private memory.

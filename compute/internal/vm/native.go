@@ -235,11 +235,15 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 			n.Op = kernel.MoveMasked64
 		}
 	case program.Access:
-		if in.Dynamic || in.A.Size == 0 || e.delays && p.Slots[in.Index].Kind == program.SlotBuffer {
+		if in.Dynamic || in.A.Size == 0 && !ops.Updates(in.Op) || e.delays && p.Slots[in.Index].Kind == program.SlotBuffer {
 			return n, false
 		}
 		n.Once = e.steps[i].once
 		n.C = native.Register{}
+		if ops.Updates(in.Op) {
+			n.C = native.Register{Offset: in.D.Offset, Step: in.D.Step, Valid: in.D.Size > 0, Wide: in.D.Size == 64}
+			n.Unshared = p.Slots[in.Index].Kind == program.SlotShared
+		}
 		if in.A.Uniform() {
 			n.Pattern = native.Same
 		}
