@@ -134,6 +134,8 @@ var (
 	vgatherqps    = opcode{1, 2, 0x93, false}
 	vgatherqpd    = opcode{quad | 1, 2, 0x93, false}
 	vmovqFrom     = opcode{quad | 1, 1, 0x7e, true}
+	vmovqInto     = opcode{quad | 1, 1, 0x6e, true}
+	vpinsrq       = opcode{quad | 1, 3, 0x22, true}
 	vpsubq        = opcode{1, 1, 0xfb, false}
 	vpsllvq       = opcode{quad | 1, 2, 0x47, false}
 	vpsrlvq       = opcode{quad | 1, 2, 0x45, false}

@@ -72,8 +72,8 @@ func (c *compiler) atomic(in *Inst) {
 	}
 }
 
-// atomicLanes writes an atomic for the lanes of a chunk: at once where all take part, within the memory and at multiples
-// of a word.
+// atomicLanes writes an atomic for the lanes of a chunk: at once where all take part, are within the memory and have
+// whole words.
 func (c *compiler) atomicLanes(in *Inst, results int32) {
 	slow, none := c.label(), c.label()
 	t, u := spare[0], spare[1]

@@ -190,6 +190,13 @@ var wideSequences = map[kernel.Op]func(c *compiler){
 	kernel.F64ToF32:       (*compiler).doubleToFloat,
 	kernel.F64ToS32:       (*compiler).doubleToSigned,
 	kernel.F64ToU32:       (*compiler).doubleToUnsigned,
+	kernel.DivU64:         divideWide(false, false, nil),
+	kernel.DivS64:         divideWide(true, false, nil),
+	kernel.RemU64:         divideWide(false, true, nil),
+	kernel.RemS64:         divideWide(true, true, nil),
+	kernel.ModS64:         divideWide(true, true, roundDown),
+	kernel.MulHighU64:     highWord(multiplies),
+	kernel.MulHighS64:     highWord(multipliesSigns),
 }
 
 // supportsWide says whether there is code for an operation that has operands of 64 bits.

@@ -11,7 +11,8 @@ import (
 // code.
 func TestWaitingLanes(t *testing.T) {
 	for _, look := range []string{"atomicAdd(turn, 0u)", "atomicMax(turn, 0u)", "turn"} {
-		for _, where := range []string{"shared uint turn;", "layout(set = 0, binding = 1) volatile buffer Turn { uint turn; };"} {
+		for _, where := range []string{"shared uint turn;",
+			"layout(set = 0, binding = 1) volatile buffer Turn { uint turn; };"} {
 			m := compiled(t, fmt.Sprintf(`#version 450
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) buffer Out { uint result[]; };
