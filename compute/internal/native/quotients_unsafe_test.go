@@ -12,8 +12,8 @@ import (
 // numbers: of 0, and of what has no quotient among them.
 func TestWideDivisions(t *testing.T) {
 	need(t)
-	numbers := []uint64{0, 1, 2, 3, 7, 1<<31 - 1, 1 << 32, 1<<62 + 12345, math.MaxInt64, 1 << 63, 1<<63 + 1, math.MaxUint64 - 1,
-		math.MaxUint64, -12345 & math.MaxUint64}
+	numbers := []uint64{0, 1, 2, 3, 7, 1<<31 - 1, 1 << 32, 1<<62 + 12345, math.MaxInt64, 1 << 63, 1<<63 + 1,
+		math.MaxUint64 - 1, math.MaxUint64, -12345 & math.MaxUint64}
 	for _, op := range []kernel.Op{kernel.DivU64, kernel.DivS64, kernel.RemU64, kernel.RemS64, kernel.ModS64,
 		kernel.MulHighU64, kernel.MulHighS64} {
 		run := []Inst{{Op: op, Dst: wideVarying(2), A: wideVarying(0), B: wideVarying(1), Keep: true}}
