@@ -125,14 +125,18 @@ func TestBinsEnd(t *testing.T) {
 	}()
 }
 
-// TestVectorBlends has blending of bytes give the same bits on vectors and in Go.
+// TestVectorBlends has writing and blending of bytes give the same bits on vectors and in Go.
 func TestVectorBlends(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
 	for round := range 400 {
-		blend := Blend{BlendEnable: 1, SrcColorBlendFactor: factor(), DstColorBlendFactor: factor(),
-			ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(), DstAlphaBlendFactor: factor(),
-			AlphaBlendOp: vk.BlendOp(random.IntN(3)), ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+		blend := Blend{BlendEnable: vk.Bool32(min(round%5, 1)), SrcColorBlendFactor: factor(),
+			DstColorBlendFactor: factor(), ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(),
+			DstAlphaBlendFactor: factor(), AlphaBlendOp: vk.BlendOp(random.IntN(3)),
+			ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+		if round%7 == 0 {
+			blend.ColorWriteMask = 15
+		}
 		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32}[round%3]
 		var data []float32
 		for range 30 {
@@ -147,7 +151,7 @@ func TestVectorBlends(t *testing.T) {
 		outputs, constants := 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
 		var scenes [2]*scene
 		for i := range scenes {
-			s := newScene(t, f, 9, 9, []uint32{1, 4}[round&1], 4)
+			s := newScene(t, f, 9, 9, []uint32{1, 4, 1, 2, 1, 8, 1, 16}[round&7], 4)
 			s.vertices(data...)
 			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%5 == 0
 			s.state.Fragment.(*goShader).out = s.state.Fragment.(*goShader).out[:outputs]

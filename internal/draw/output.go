@@ -29,7 +29,7 @@ type colorTarget struct {
 	bitMask      [mostTexel]byte
 	source, dual *colorOutput
 	planned      bool // plan is there
-	plan         blendPlan
+	plan         colorPlan
 }
 
 // colorOutput is the words of an output location of the shader.
@@ -152,7 +152,7 @@ func (o *outputStage) plan(r *run, i int, vector bool) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
-	c.planned = c.reads && vector && !r.raster.smooth && c.plan.plan(c)
+	c.planned = vector && !r.raster.smooth && (c.samples == 1 || c.reads || !c.whole) && c.plan.plan(c)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
@@ -184,7 +184,7 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 		}
 		n := 4 * len(f.quads)
 		if c.planned {
-			o.blendPlanned(r, f, c)
+			o.writePlanned(r, f, c)
 			continue
 		}
 		if c.reads {

@@ -3,7 +3,7 @@ package draw
 import "farside/internal/cpuid"
 
 // vectors says that the functions below are there.
-func vectors() bool { return cpuid.X86().AVX2 }
+func vectors() bool { return cpuid.X86().AVX2 && cpuid.X86().FMA }
 
 // weighAVX2 is weigh.
 //
@@ -20,7 +20,17 @@ func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int,
 //go:noescape
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)
 
-// blendAVX2 blends texels of four bytes in order.
+// storeQuadsAVX2 writes quads to an attachment of one sample: four outputs of each, whole texels.
 //
 //go:noescape
-func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)
+func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendQuadsAVX2 blends quads with what is there, or writes some of their channels.
+//
+//go:noescape
+func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendSamplesAVX2 is blendQuadsAVX2 for several samples, of which each pixel's get the same.
+//
+//go:noescape
+func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)

@@ -9,4 +9,6 @@ func vectors() bool { return false }
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                                  {}
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64) {}
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)                                       {}
-func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)                               {}
+func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
+func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
+func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
