@@ -22,39 +22,42 @@ type colorFactor struct {
 	sign, offset float64
 }
 
-// colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels.
+// colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or of eight.
 type colorPlan struct {
-	rows       [planRows][4]float64
+	rows       [planRows][8]float64
 	bytes      *byte // the first texel of the first layer
 	rowPitch   int
 	layerPitch int
 	texelPitch int
 	words      [4]*uint32     // of the source, by channel
 	from, to   [4]colorFactor // what the source and what is there is multiplied with
-	take, put  [4][16]byte    // how the bytes of a channel become words, and back
+	take, put  [4][32]byte    // how the bytes of a channel become words, and back
 	mask       uint32         // bits that are written
 	samples    uint32         // all that there are
 	blends     bool           // what is there takes part
+	wide       bool           // two quads at once
 }
 
 // plan makes the plan; false: there is none. What is subtracted has its factor negated, which rounds nothing.
-func (p *colorPlan) plan(c *colorTarget) bool {
+func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	b := &c.blend
 	if !c.bytes4 || c.logic || c.reads && (b.dual || b.saturates) {
 		return false
 	}
 	*p = colorPlan{mask: binary.LittleEndian.Uint32(c.bitMask[:]), samples: 1<<c.samples - 1, rowPitch: c.rowPitch,
-		layerPitch: c.layerPitch, texelPitch: 4 * c.samples, blends: c.reads || !c.whole}
+		layerPitch: c.layerPitch, texelPitch: 4 * c.samples, blends: c.reads || !c.whole, wide: wide}
+	for k := range p.rows[rowOfOnes] {
+		p.rows[rowOfOnes][k] = 1
+	}
 	for i := range 4 {
-		p.rows[rowOfOnes][i] = 1
-		for k := range 4 {
+		for k := range p.rows[rowOfConstants+i] {
 			p.rows[rowOfConstants+i][k] = b.constants[i]
 		}
-		for k := range 16 {
+		for k := range p.take[i] {
 			p.take[i][k], p.put[i][k] = 0x80, 0x80 // zero
 		}
-		for k, at := byte(0), c.shift[i]/8; k < 16; k += 4 {
-			p.take[i][k], p.put[i][k+at] = k+at, k
+		for k, at := byte(0), c.shift[i]/8; k < 32; k += 4 { // of its half, as VPSHUFB has it
+			p.take[i][k], p.put[i][k+at] = k&15+at, k&15
 		}
 		if !c.reads {
 			p.from[i].sign = 1 // of ones
@@ -86,7 +89,7 @@ func planFactor(f *factor, sign float64) colorFactor {
 	case rowConstants:
 		row = rowOfConstants + int(f.at&3)
 	}
-	return colorFactor{row: row * 32, sign: sign * f.sign, offset: sign * f.offset}
+	return colorFactor{row: row * 64, sign: sign * f.sign, offset: sign * f.offset}
 }
 
 // writePlanned writes the samples of a batch, in the order of the primitives.

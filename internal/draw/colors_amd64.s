@@ -28,7 +28,7 @@ GLOBL scales<>(SB), RODATA|NOPTR, $32
 	VMULPD Y14, v, v \
 	VADDPD Y15, v, v \
 	VCVTTPD2DQY v, low \
-	VPSHUFB (colorPlan_put+16*channel)(DI), low, low \
+	VPSHUFB (colorPlan_put+32*channel)(DI), low, low \
 	VPOR low, X9, X9
 
 // WORDS are four lanes of the source, from lane R8 on.
@@ -39,7 +39,7 @@ GLOBL scales<>(SB), RODATA|NOPTR, $32
 #define SOURCE(channel) \
 	WORDS(channel, Y0) \
 	CLAMP(Y0) \
-	VMOVUPD Y0, (colorPlan_rows+32*(const_rowOfSource+channel))(DI)
+	VMOVUPD Y0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
 
 // ONE is one lane of the source, R8, for four samples.
 #define ONE(channel) \
@@ -47,17 +47,17 @@ GLOBL scales<>(SB), RODATA|NOPTR, $32
 	VBROADCASTSS (AX)(R8*4), X0 \
 	VCVTPS2PD X0, Y0 \
 	CLAMP(Y0) \
-	VMOVUPD Y0, (colorPlan_rows+32*(const_rowOfSource+channel))(DI)
+	VMOVUPD Y0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
 
 // THERE divides the bytes of the texels in X8 by 255. What the quotient's product lacks is exact, and the sum is the
 // quotient rounded once, as a division's is.
 #define THERE(channel) \
-	VPSHUFB (colorPlan_take+16*channel)(DI), X8, X0 \
+	VPSHUFB (colorPlan_take+32*channel)(DI), X8, X0 \
 	VCVTDQ2PD X0, Y0 \
 	VMULPD Y12, Y0, Y1 \
 	VFNMADD231PD Y14, Y1, Y0 \
 	VFMADD231PD Y12, Y0, Y1 \
-	VMOVUPD Y1, (colorPlan_rows+32*(const_rowOfThere+channel))(DI)
+	VMOVUPD Y1, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
 
 // FACTOR is offset + sign*row.
 #define FACTOR(which, channel, v, spare) \
@@ -69,9 +69,9 @@ GLOBL scales<>(SB), RODATA|NOPTR, $32
 
 #define BLEND(channel) \
 	FACTOR(colorPlan_from, channel, Y0, Y1) \
-	VMULPD (colorPlan_rows+32*(const_rowOfSource+channel))(DI), Y0, Y0 \
+	VMULPD (colorPlan_rows+64*(const_rowOfSource+channel))(DI), Y0, Y0 \
 	FACTOR(colorPlan_to, channel, Y2, Y3) \
-	VMULPD (colorPlan_rows+32*(const_rowOfThere+channel))(DI), Y2, Y2 \
+	VMULPD (colorPlan_rows+64*(const_rowOfThere+channel))(DI), Y2, Y2 \
 	VADDPD Y2, Y0, Y0 \
 	PUT(channel, Y0, X0)
 
@@ -90,6 +90,108 @@ GLOBL scales<>(SB), RODATA|NOPTR, $32
 	VPXOR X8, X9, X9 \
 	VPAND X0, X9, X9 \
 	VPXOR X8, X9, X9
+
+// The same for two quads: eight texels.
+#define CLAMP8(v) \
+	VMAXPD Z11, v, v \
+	VMINPD Z13, v, v
+
+#define PUT8(channel, v, low) \
+	CLAMP8(v) \
+	VMULPD Z14, v, v \
+	VADDPD Z15, v, v \
+	VCVTTPD2DQ v, low \
+	VPSHUFB (colorPlan_put+32*channel)(DI), low, low \
+	VPOR low, Y9, Y9
+
+#define WORDS8(channel, v) \
+	MOVQ (colorPlan_words+8*channel)(DI), AX \
+	VCVTPS2PD (AX)(R8*4), v
+
+#define SOURCE8(channel) \
+	WORDS8(channel, Z0) \
+	CLAMP8(Z0) \
+	VMOVUPD Z0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+
+#define THERE8(channel) \
+	VPSHUFB (colorPlan_take+32*channel)(DI), Y8, Y0 \
+	VCVTDQ2PD Y0, Z0 \
+	VMULPD Z12, Z0, Z1 \
+	VFNMADD231PD Z14, Z1, Z0 \
+	VFMADD231PD Z12, Z0, Z1 \
+	VMOVUPD Z1, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
+
+#define FACTOR8(which, channel, v) \
+	MOVQ (which+colorFactor__size*channel+colorFactor_row)(DI), AX \
+	VMOVUPD (DI)(AX*1), v \
+	VMULPD.BCST (which+colorFactor__size*channel+colorFactor_sign)(DI), v, v \
+	VADDPD.BCST (which+colorFactor__size*channel+colorFactor_offset)(DI), v, v
+
+#define BLEND8(channel) \
+	FACTOR8(colorPlan_from, channel, Z0) \
+	VMULPD (colorPlan_rows+64*(const_rowOfSource+channel))(DI), Z0, Z0 \
+	FACTOR8(colorPlan_to, channel, Z2) \
+	VMULPD (colorPlan_rows+64*(const_rowOfThere+channel))(DI), Z2, Z2 \
+	VADDPD Z2, Z0, Z0 \
+	PUT8(channel, Z0, Y0)
+
+#define BLENDED8 \
+	THERE8(0) \
+	THERE8(1) \
+	THERE8(2) \
+	THERE8(3) \
+	VPXOR Y9, Y9, Y9 \
+	BLEND8(0) \
+	BLEND8(1) \
+	BLEND8(2) \
+	BLEND8(3) \
+	VPBROADCASTD colorPlan_mask(DI), Y0 \
+	VPXOR Y8, Y9, Y9 \
+	VPAND Y0, Y9, Y9 \
+	VPXOR Y8, Y9, Y9
+
+// CONSTANTS8 are CONSTANTS where there is AVX-512.
+#define CONSTANTS8(without) \
+	CMPB colorPlan_wide(DI), $0 \
+	JEQ without \
+	VBROADCASTSD scales<>+0(SB), Z13 \
+	VBROADCASTSD scales<>+8(SB), Z14 \
+	VBROADCASTSD scales<>+16(SB), Z15 \
+	VBROADCASTSD scales<>+24(SB), Z12
+
+// PAIR looks for two whole quads, and puts the address of the second's first texel into R11. Those in one place can't
+// be written together.
+#define PAIR(single) \
+	CMPB colorPlan_wide(DI), $0 \
+	JEQ single \
+	CMPQ CX, $2 \
+	JB single \
+	CMPQ R9, R10 \
+	JNE single \
+	MOVQ (quad__size+quad_cover)(SI), AX \
+	ANDQ R10, AX \
+	CMPQ AX, R10 \
+	JNE single \
+	MOVLQSX (quad__size+quad_prim)(SI), R11 \
+	IMULQ $prim__size, R11 \
+	MOVL (prim_layer)(R13)(R11*1), R11 \
+	IMULQ colorPlan_layerPitch(DI), R11 \
+	ADDQ colorPlan_bytes(DI), R11 \
+	MOVLQSX (quad__size+quad_y)(SI), AX \
+	IMULQ R12, AX \
+	ADDQ AX, R11 \
+	MOVLQSX (quad__size+quad_x)(SI), AX \
+	LEAQ (R11)(AX*4), R11 \
+	CMPQ R11, BX \
+	JEQ single
+
+// STORE8 writes two quads.
+#define STORE8 \
+	VMOVQ X9, (BX) \
+	VMOVHPS X9, (DX) \
+	VEXTRACTI128 $1, Y9, X9 \
+	VMOVQ X9, (R11) \
+	VMOVHPS X9, (R11)(R12*1)
 
 // PLACE puts the address of a quad's first texel into BX, and of the row below into DX.
 #define PLACE \
@@ -141,12 +243,29 @@ fourth: \
 // func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 TEXT ·storeQuadsAVX2(SB), NOSPLIT, $0-32
 	ARGUMENTS
+	CONSTANTS8(narrow)
+
+narrow:
 	MOVQ $0x0001000100010001, R10
 
 loop:
 	COVERAGE
 	JZ next
 	PLACE
+	PAIR(single)
+	WORDS8(0, Z0)
+	WORDS8(1, Z1)
+	WORDS8(2, Z2)
+	WORDS8(3, Z3)
+	VPXOR Y9, Y9, Y9
+	PUT8(0, Z0, Y0)
+	PUT8(1, Z1, Y1)
+	PUT8(2, Z2, Y2)
+	PUT8(3, Z3, Y3)
+	STORE8
+	JMP both
+
+single:
 	WORDS(0, Y0)
 	WORDS(1, Y1)
 	WORDS(2, Y2)
@@ -169,6 +288,14 @@ next:
 	VZEROUPPER
 	RET
 
+both:
+	ADDQ $8, R8
+	ADDQ $(2*quad__size), SI
+	SUBQ $2, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
 parts:
 	PARTS(second, third, fourth, next)
 	JMP next
@@ -176,12 +303,30 @@ parts:
 // func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 TEXT ·blendQuadsAVX2(SB), NOSPLIT, $0-32
 	ARGUMENTS
+	CONSTANTS8(narrow)
+
+narrow:
 	MOVQ $0x0001000100010001, R10
 
 loop:
 	COVERAGE
 	JZ next
 	PLACE
+	PAIR(single)
+	VMOVQ (BX), X8
+	VMOVHPS (DX), X8, X8
+	VMOVQ (R11), X7
+	VMOVHPS (R11)(R12*1), X7, X7
+	VINSERTI128 $1, X7, Y8, Y8
+	SOURCE8(0)
+	SOURCE8(1)
+	SOURCE8(2)
+	SOURCE8(3)
+	BLENDED8
+	STORE8
+	JMP both
+
+single:
 	CMPQ R9, R10
 	JNE some
 	VMOVQ (BX), X8
@@ -202,6 +347,14 @@ next:
 	ADDQ $4, R8
 	ADDQ $quad__size, SI
 	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+both:
+	ADDQ $8, R8
+	ADDQ $(2*quad__size), SI
+	SUBQ $2, CX
 	JNZ loop
 	VZEROUPPER
 	RET

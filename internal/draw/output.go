@@ -152,7 +152,7 @@ func (o *outputStage) plan(r *run, i int, vector bool) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
-	c.planned = vector && !r.raster.smooth && (c.samples == 1 || c.reads || !c.whole) && c.plan.plan(c)
+	c.planned = vector && !r.raster.smooth && (c.samples == 1 || c.reads || !c.whole) && c.plan.plan(c, wide())
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").

@@ -5,6 +5,12 @@ import "farside/internal/cpuid"
 // vectors says that the functions below are there.
 func vectors() bool { return cpuid.X86().AVX2 && cpuid.X86().FMA }
 
+// narrow has tests see processors without AVX-512.
+var narrow bool
+
+// wide says that these may also use AVX-512.
+func wide() bool { return cpuid.X86().AVX512 && !narrow }
+
 // weighAVX2 is weigh.
 //
 //go:noescape

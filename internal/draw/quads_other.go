@@ -4,6 +4,10 @@ package draw
 
 func vectors() bool { return false }
 
+var narrow bool
+
+func wide() bool { return false }
+
 // vectors() is false here, so that nothing calls these.
 
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                                  {}
