@@ -204,3 +204,30 @@ func TestBinsHide(t *testing.T) {
 		}
 	}
 }
+
+// TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
+// of all widths and in Go.
+func TestVectorInputs(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	t.Cleanup(func() { narrow = false })
+	for round := range 60 {
+		var data []float32
+		for range 3 * (1 + round%3) {
+			w := 0.25 + 4*random.Float32()
+			data = append(data, w*(4*random.Float32()-2), w*(4*random.Float32()-2), 0.5*w, w)
+			for range 4 {
+				data = append(data, float32(random.NormFloat64()))
+			}
+		}
+		var scenes [3]*scene
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, 1, 4)
+			s.vertices(data...)
+			s.InOrder, narrow = i == 0, i == 1
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d, narrow vectors", round))
+		scenes[2].same(t, scenes[0], fmt.Sprintf("round %d, wide vectors", round))
+	}
+}

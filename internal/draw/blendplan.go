@@ -22,7 +22,8 @@ type colorFactor struct {
 	sign, offset float64
 }
 
-// colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or of eight.
+// colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or
+// of eight.
 type colorPlan struct {
 	rows       [planRows][8]float64
 	bytes      *byte // the first texel of the first layer

@@ -67,7 +67,8 @@ type groupTexel struct{ at, lane int }
 func (o *outputStage) release() { clear(o.outputs[:cap(o.outputs)]); o.alpha = nil }
 
 // prepare finds out which output goes to which attachment, and how.
-func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int, vector bool) error {
+func (o *outputStage) prepare(r *run, outputs []compute.Variable, f *fragmentStage) error {
+	batch, lanes := f.batch, f.lanes
 	o.outputs, o.alpha = o.outputs[:0], nil
 	for i := range outputs {
 		v := &outputs[i]
@@ -91,7 +92,7 @@ func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.
 		o.encoded = make([]byte, lanes*mostTexel)
 	}
 	for i := range r.colors {
-		o.plan(r, i, vector)
+		o.plan(r, i, f)
 	}
 	return nil
 }
@@ -106,7 +107,7 @@ func (o *outputStage) find(location, index uint32) *colorOutput {
 }
 
 // plan decides how an attachment is written.
-func (o *outputStage) plan(r *run, i int, vector bool) {
+func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 	c := &r.colors[i]
 	location := uint32(i)
 	if at := r.pass.ColorLocations; i < len(at) {
@@ -152,7 +153,7 @@ func (o *outputStage) plan(r *run, i int, vector bool) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
-	c.planned = vector && !r.raster.smooth && (c.samples == 1 || c.reads || !c.whole) && c.plan.plan(c, wide())
+	c.planned = f.vector && !r.raster.smooth && (c.samples == 1 || c.reads || !c.whole) && c.plan.plan(c, f.wide)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
@@ -169,12 +170,11 @@ func (o *outputStage) alphaCoverage(lane, samples int) uint16 {
 
 // write writes the colours of a batch that has been shaded.
 func (o *outputStage) write(r *run, f *fragmentStage) {
-	some := uint16(0)
-	for i := range f.quads {
-		c := &f.quads[i].cover
-		some |= c[0] | c[1] | c[2] | c[3]
+	some := !f.ends // what the batch was made of was covered
+	for i := 0; i < len(f.quads) && !some; i++ {
+		some = f.quads[i].cover != [4]uint16{}
 	}
-	if some == 0 {
+	if !some {
 		return
 	}
 	for i := range r.colors {

@@ -16,6 +16,16 @@ func wide() bool { return cpuid.X86().AVX512 && !narrow }
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 
+// weighAVX512 is weighAVX2 for an even number of quads of one primitive.
+//
+//go:noescape
+func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)
+
+// interpolateAVX512 is interpolateAVX2 for an even number of quads of one primitive.
+//
+//go:noescape
+func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)
+
 // interpolateAVX2 is interpolate; from one primitive to the next it is pitch bytes.
 //
 //go:noescape

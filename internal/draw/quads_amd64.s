@@ -30,6 +30,85 @@ GLOBL numbers<>(SB), RODATA|NOPTR, $28
 	VBROADCASTSD (offset+plane_c)(AX), spare \
 	VADDPD to, spare, to
 
+// PLANE8 is PLANE in Z0 and Z1, for two quads of one primitive.
+#define PLANE8(offset, to, spare) \
+	VMULPD.BCST (offset+plane_x)(AX), Z0, to \
+	VMULPD.BCST (offset+plane_y)(AX), Z1, spare \
+	VADDPD spare, to, to \
+	VADDPD.BCST (offset+plane_c)(AX), to, to
+
+// AXIS8 puts an axis' coordinates of two quads into a vector.
+#define AXIS8(field, centers, origin, low, low4, to, spare, spare4) \
+	VXORPD low, low, low \
+	VCVTSI2SDL field(SI), low, low \
+	VBROADCASTSD low, low4 \
+	VXORPD spare, spare, spare \
+	VCVTSI2SDL (quad__size+field)(SI), spare, spare \
+	VBROADCASTSD spare, spare4 \
+	VINSERTF64X4 $1, spare4, to, to \
+	VADDPD centers, to, to \
+	VBROADCASTSD origin(AX), Z2 \
+	VSUBPD Z2, to, to
+
+// func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)
+TEXT ·weighAVX512(SB), NOSPLIT, $0-40
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ prims+16(FP), DI
+	MOVQ b1+24(FP), R8
+	MOVQ b2+32(FP), R9
+	VBROADCASTF64X4 columns<>(SB), Z14
+	VBROADCASTF64X4 lines<>(SB), Z15
+	VBROADCASTSD numbers<>(SB), Z13
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	AXIS8(quad_x, Z14, prim_x0, X0, Y0, Z0, X2, Y2)
+	AXIS8(quad_y, Z15, prim_y0, X1, Y1, Z1, X2, Y2)
+	PLANE8(prim_q, Z2, Z3)
+	VDIVPD Z2, Z13, Z2
+	PLANE8(prim_b, Z4, Z5)
+	VMULPD Z2, Z4, Z4
+	VMOVUPD Z4, (R8)
+	PLANE8((prim_b+plane__size), Z6, Z7)
+	VMULPD Z2, Z6, Z6
+	VMOVUPD Z6, (R9)
+	ADDQ $(2*quad__size), SI
+	ADDQ $64, R8
+	ADDQ $64, R9
+	SUBQ $2, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)
+TEXT ·interpolateAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), BX
+	MOVQ n+8(FP), CX
+	MOVQ attribute+16(FP), DI
+	MOVQ b1+24(FP), R8
+	MOVQ b2+32(FP), R9
+	VBROADCASTSD (DI), Z3
+	VBROADCASTSD 8(DI), Z4
+	VBROADCASTSD 16(DI), Z5
+
+loop:
+	VMULPD (R8), Z4, Z0
+	VMULPD (R9), Z5, Z1
+	VADDPD Z1, Z0, Z0
+	VADDPD Z0, Z3, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ $64, R8
+	ADDQ $64, R9
+	ADDQ $32, BX
+	SUBQ $2, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
 // func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
 	MOVQ quads+0(FP), SI

@@ -55,6 +55,7 @@ type fragmentStage struct {
 	lanes     int
 	needQuads bool
 	vector    bool // by AVX2, where there is a way
+	wide      bool // by AVX-512, too
 	centers   bool // positions[AtCenter] are needed
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
@@ -114,6 +115,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	}
 	f.mask, f.effects = f.mask[:f.lanes/8], f.effects[:f.lanes/8]
 	f.vector = !r.draw.InOrder && vectors()
+	f.wide = f.vector && wide()
 	f.planInputs(r, shader.Inputs())
 	outputs := shader.Outputs()
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
@@ -133,7 +135,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.when = f.testTime(r)
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
-	return f.outputs.prepare(r, outputs, batch, f.lanes, f.vector)
+	return f.outputs.prepare(r, outputs, f)
 }
 
 // testTime decides when tests happen: early where nobody can tell, or the shader asks for it.
@@ -255,7 +257,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 	if c == 0 {
 		return
 	}
-	full := quad{x: x, y: y, sample: -1, cover: [4]uint16{c, c, c, c}, raw: [4]uint16{c, c, c, c}}
+	cover := [4]uint16{c, c, c, c}
 	for x < end {
 		if f.current < 0 {
 			f.commit(r)
@@ -264,10 +266,10 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 		k := min(int(end-x)/2, f.lanes/4-n)
 		f.quads = slices.Grow(f.quads, k)[:n+k]
 		made := f.quads[n:]
-		full.prim = f.current
+		prim := f.current
 		for i := range made {
-			made[i] = full
-			full.x += 2
+			q := &made[i]
+			q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, prim, -1, cover, cover
 		}
 		if f.when == testsEarly {
 			r.counts.Samples += uint64(4 * k * bits.OnesCount16(c))
