@@ -11,6 +11,7 @@ import (
 
 	"farside/compute"
 	"farside/internal/vk"
+	"farside/spirv"
 )
 
 // shareAlways has small draws go to several workers, in small tiles.
@@ -229,5 +230,65 @@ func TestVectorInputs(t *testing.T) {
 		}
 		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d, narrow vectors", round))
 		scenes[2].same(t, scenes[0], fmt.Sprintf("round %d, wide vectors", round))
+	}
+}
+
+// TestVectorDepths has tests of depth give the same bits and counts on vectors and in Go.
+func TestVectorDepths(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 8))
+	passed := 0
+	for round := range 400 {
+		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8}[random.IntN(5)]
+		width, height := uint32(1+random.IntN(150)), uint32(1+random.IntN(20))
+		var data []float32
+		for range 3 * (1 + random.IntN(12)) {
+			data = append(data, 3*random.Float32()-1.5, 3*random.Float32()-1.5, 1.4*random.Float32()-0.2, 1)
+			for range 4 {
+				data = append(data, random.Float32())
+			}
+		}
+		stored := make([]byte, 97)
+		for i := range stored {
+			stored[i] = byte(random.Uint32() & random.Uint32())
+		}
+		op, mask := vk.CompareOp(random.IntN(8)), random.Uint32()|random.Uint32()|random.Uint32()
+		choices, scissor := random.Uint32(), random.IntN(4)
+		var scenes [2]*scene
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
+			img := s.withDepth(t, f, samples)
+			for k := range img.Bytes {
+				img.Bytes[k] = stored[k%len(stored)]
+				if k%4 == 3 {
+					img.Bytes[k] = []byte{0x3f, 0x3e, 0x7f, 0xff}[k/4%4] // floats below 1, or NaN
+				}
+			}
+			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = true, choices&3 != 0, op
+			s.state.DepthClip, s.state.DepthClamp = choices&4 != 0, choices&8 != 0
+			s.state.SampleMask = mask
+			s.state.Scissors[0].Offset.X = int32(scissor)
+			fs := s.state.Fragment.(*goShader)
+			fs.in = join(fs.in, builtins(spirv.BuiltInSampleMask, 1))
+			fs.modes = compute.StageModes{EarlyTests: choices&16 != 0, PostDepth: choices&32 != 0}
+			fs.code = func(l *lane) bool {
+				copy(l.out, l.in)
+				l.out[3] = l.in[4] << 27 >> 2 // a float that tells which samples there were
+				return true
+			}
+			if choices>>6&3 == 0 {
+				s.state.Fragment = nil
+			}
+			s.vertices(data...)
+			s.InOrder = i == 0
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v, %v, %d samples", round, f, op, samples))
+		if scenes[0].stats.Samples > 0 {
+			passed++
+		}
+	}
+	if passed < 100 {
+		t.Errorf("only %d draws have samples", passed)
 	}
 }

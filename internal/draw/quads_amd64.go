@@ -50,3 +50,13 @@ func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //
 //go:noescape
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// testQuadsAVX2 tests the depth of a row of quads of one sample.
+//
+//go:noescape
+func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
+
+// testSamplesAVX2 tests that of a row of quads of two or four samples.
+//
+//go:noescape
+func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)

@@ -18,3 +18,5 @@ func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)          
 func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
+func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                                        {}
+func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                                      {}

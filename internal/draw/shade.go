@@ -89,8 +89,10 @@ func (f *fragmentStage) release() {
 // prepareNone is for draws without a fragment shader, which are for depth, stencil and counts alone.
 func (f *fragmentStage) prepareNone(r *run) {
 	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
-	f.plain = false
+	f.plain, f.perSample = false, false
+	f.vector = !r.draw.InOrder && vectors()
 	f.quads = f.quads[:0]
+	r.tests.planRows(r)
 }
 
 // prepare begins the shader and plans its inputs and outputs.
@@ -134,6 +136,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	}
 	f.when = f.testTime(r)
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
+	r.tests.planRows(r)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
 	return f.outputs.prepare(r, outputs, f)
 }
