@@ -136,7 +136,7 @@ func TestVectorBlends(t *testing.T) {
 			DstColorBlendFactor: factor(), ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(),
 			DstAlphaBlendFactor: factor(), AlphaBlendOp: vk.BlendOp(random.IntN(3)),
 			ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
-		if round%7 == 0 {
+		if round%7 < 3 {
 			blend.ColorWriteMask = 15
 		}
 		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32}[round%3]
@@ -150,12 +150,15 @@ func TestVectorBlends(t *testing.T) {
 			}
 		}
 		data[4] = float32(math.NaN())
-		outputs, constants := 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
+		mask, outputs, constants := random.Uint32()|random.Uint32(), 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
 		var scenes [2]*scene
 		for i := range scenes {
-			s := newScene(t, f, 9, 9, []uint32{1, 4, 1, 2, 1, 8, 1, 16}[round&7], 4)
+			s := newScene(t, f, 9, 9, []uint32{1, 4, 1, 2, 1, 8, 4, 16}[round&7], 4)
 			s.vertices(data...)
-			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%5 == 0
+			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%11 == 0
+			if round&2 != 0 {
+				s.state.SampleMask = mask
+			}
 			s.state.Fragment.(*goShader).out = s.state.Fragment.(*goShader).out[:outputs]
 			for k := range s.pass.Colors[0].Image.Bytes {
 				s.pass.Colors[0].Image.Bytes[k] = byte(k*k + round)

@@ -106,6 +106,8 @@ func (o *outputStage) writePlanned(r *run, f *fragmentStage, c *colorTarget) {
 	p.bytes = &c.bytes[c.base]
 	n := len(f.quads)
 	switch {
+	case c.samples > 1 && !p.blends:
+		storeSamplesAVX2(p, &f.quads[0], n, &f.prims[0])
 	case c.samples > 1:
 		blendSamplesAVX2(p, &f.quads[0], n, &f.prims[0])
 	case p.blends:

@@ -483,3 +483,71 @@ fourth:
 	JCC after
 	VPEXTRD $3, X9, 12(DX)
 	JMP after
+
+// PIXEL stores a texel of X9, which is repeated in X0, to those of four samples that are covered.
+#define PIXEL(texel, address, second, third, fourth, next) \
+	VPSHUFD $(0x55*texel), X9, X0 \
+	BTQ $(16*texel), R9 \
+	JCC second \
+	VMOVD X0, (address) \
+second: \
+	BTQ $(16*texel+1), R9 \
+	JCC third \
+	VMOVD X0, 4(address) \
+third: \
+	BTQ $(16*texel+2), R9 \
+	JCC fourth \
+	VMOVD X0, 8(address) \
+fourth: \
+	BTQ $(16*texel+3), R9 \
+	JCC next \
+	VMOVD X0, 12(address)
+
+// func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+TEXT ·storeSamplesAVX2(SB), NOSPLIT, $0-32
+	ARGUMENTS
+	MOVQ $0x000f000f000f000f, R10
+
+loop:
+	COVERAGE
+	JZ next
+	PLACE
+	WORDS(0, Y0)
+	WORDS(1, Y1)
+	WORDS(2, Y2)
+	WORDS(3, Y3)
+	VPXOR X9, X9, X9
+	PUT(0, Y0, X0)
+	PUT(1, Y1, X1)
+	PUT(2, Y2, X2)
+	PUT(3, Y3, X3)
+	CMPQ R9, R10
+	JNE parts
+	VPSHUFD $0x00, X9, X0
+	VPSHUFD $0x55, X9, X1
+	VPSHUFD $0xaa, X9, X2
+	VPSHUFD $0xff, X9, X3
+	VMOVDQU X0, (BX)
+	VMOVDQU X1, 16(BX)
+	VMOVDQU X2, (DX)
+	VMOVDQU X3, 16(DX)
+
+next:
+	ADDQ $4, R8
+	ADDQ $quad__size, SI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+parts:
+	LEAQ 16(BX), R11
+	PIXEL(0, BX, b0, c0, d0, pixel1)
+pixel1:
+	PIXEL(1, R11, b1, c1, d1, pixel2)
+pixel2:
+	LEAQ 16(DX), R11
+	PIXEL(2, DX, b2, c2, d2, pixel3)
+pixel3:
+	PIXEL(3, R11, b3, c3, d3, next)
+	JMP next

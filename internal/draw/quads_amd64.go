@@ -51,6 +51,11 @@ func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //go:noescape
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 
+// storeSamplesAVX2 is storeQuadsAVX2 for an attachment of four samples.
+//
+//go:noescape
+func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
 // testQuadsAVX2 tests the depth of a row of quads of one sample.
 //
 //go:noescape

@@ -20,3 +20,4 @@ func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)              
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                                        {}
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                                      {}
+func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
