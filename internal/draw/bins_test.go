@@ -150,7 +150,8 @@ func TestVectorBlends(t *testing.T) {
 			}
 		}
 		data[4] = float32(math.NaN())
-		mask, outputs, constants := random.Uint32()|random.Uint32(), 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
+		mask, outputs := random.Uint32()|random.Uint32(), 3+random.IntN(2)
+		constants := [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
 		var scenes [2]*scene
 		for i := range scenes {
 			s := newScene(t, f, 9, 9, []uint32{1, 4, 1, 2, 1, 8, 4, 16}[round&7], 4)

@@ -153,7 +153,8 @@ func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
-	c.planned = f.vector && !r.raster.smooth && (c.samples == 1 || c.samples == 4 || c.reads || !c.whole) && c.plan.plan(c, f.wide)
+	some := c.samples == 1 || c.samples == 4 || c.reads || !c.whole
+	c.planned = f.vector && !r.raster.smooth && some && c.plan.plan(c, f.wide)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").

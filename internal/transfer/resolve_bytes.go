@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// meanBytes makes texels of four UNORM bytes of the means of their samples, of which there are a power of two. What lies
-// in the middle of two bytes becomes the greater one, as texel.Codec rounds.
+// meanBytes makes texels of four UNORM bytes of the means of their samples, of which there are a power of two. What
+// lies in the middle of two bytes becomes the greater one, as texel.Codec rounds.
 func meanBytes(dst, src []byte, samples int) {
 	const low = 0x00ff00ff00ff00ff // every second byte, with room for the sums of 256
 	shift := bits.TrailingZeros(uint(samples))
