@@ -205,10 +205,12 @@ soak-verbs: ## run RDMA programs that are killed, stopped and restarted (SOAK='-
 	@$(MAKE) build
 	@$(TOOL) verbs -- $(GO) run ./conformance/verbssoak $(SOAK)
 
-# Two packages drive the libraries as they are built, in which the detector isn't: it would see the tests alone.
+# These packages drive libraries and programs as they are built, in which the detector isn't: it would see the tests alone.
+AS_BUILT := farside/cmd/farside farside/cmd/libvulkan_farside farside/conformance farside/conformance/soak \
+            farside/conformance/verbs farside/conformance/verbssoak
 .PHONY: race
-race: ## run every test with the race detector, but for those of the built libraries
-	$(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vx -e farside/conformance -e .*/conformance/verbs)
+race: ## run every test with the race detector, but for those of the built libraries and programs
+	$(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(AS_BUILT:%=-e %))
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME

@@ -2,6 +2,7 @@ package compute
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"farside/compute/internal/vmtest"
+	"farside/conformance/shaders"
 	"farside/spirv"
 )
 
@@ -49,20 +51,22 @@ func testShaders(t testing.TB) (files []string, modules [][]uint32) {
 	return files, modules
 }
 
-// glslWords compiles GLSL to SPIR-V.
+// glslWords compiles GLSL of a compute shader to SPIR-V.
 func glslWords(t testing.TB, source string) []uint32 {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "shader.spv")
-	cmd := exec.Command(tool(t, "glslangValidator"), "--target-env", "vulkan1.3", "-V", "--stdin", "-S", "comp", "-o", out)
-	cmd.Stdin = strings.NewReader(source)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, text, source)
+	return stageWords(t, "comp", source)
+}
+
+// stageWords compiles GLSL of a stage: "comp", "vert" or "frag".
+func stageWords(t testing.TB, stage, source string) []uint32 {
+	t.Helper()
+	words, err := shaders.Source{Name: "shader." + stage, Text: source, Target: "vulkan1.3", Invalid: true}.Compile()
+	if errors.Is(err, shaders.ErrTool) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatalf("%v\n%s", err, source)
 	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return toWords(data)
+	return words
 }
 
 func compileWords(t testing.TB, words []uint32, o Options) *Program {

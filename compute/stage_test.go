@@ -2,33 +2,11 @@ package compute
 
 import (
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"farside/compute/internal/vmtest"
 	"farside/spirv"
 )
-
-// stageWords compiles GLSL of a stage, "vert" or "frag".
-func stageWords(t testing.TB, stage, source string) []uint32 {
-	t.Helper()
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "shader."+stage), filepath.Join(dir, "shader.spv")
-	if err := os.WriteFile(in, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := exec.Command(tool(t, "glslangValidator"), "--target-env", "vulkan1.3", "-V", in, "-o",
-		out).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, text, source)
-	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return toWords(data)
-}
 
 // ways are the ways to run a program.
 var ways = map[string]Options{"go": {PlainGo: true, NoNative: true}, "kernels": {NoNative: true}, "native": {}}

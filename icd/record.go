@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ var recordOnce sync.Once
 func startRecord(dir string) error {
 	record, err := fault.StartRecord(dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("FARSIDE_FAULTS_RECORD: a file in %s: %w", dir, err)
 	}
 	recordOnce.Do(func() {
 		r := &recorder{Record: record, fds: map[int]file{}}

@@ -33,7 +33,7 @@ func dumpTo(directory, entry string) (func(stage, text string), error) {
 	name = fmt.Sprintf("%d-%03d-%s", os.Getpid(), dumped.Add(1), name[:min(len(name), longestEntry)])
 	to := filepath.Join(directory, name)
 	if err := os.MkdirAll(to, 0o777); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("FARSIDE_DUMP: %w", err)
 	}
 	return func(stage, text string) {
 		if err := writeText(filepath.Join(to, stage+".txt"), text); err != nil {

@@ -1,5 +1,5 @@
-// Package shaders has the shaders of the conformance suite, in GLSL and as SPIR-V text, and compiles them
-// with glslangValidator or spirv-as; spirv-val must accept the result.
+// Package shaders has the shaders of the conformance suite, in GLSL and as SPIR-V text. It compiles them and those of
+// other packages' tests with glslangValidator or spirv-as; spirv-val must accept the result.
 package shaders
 
 import (
@@ -13,13 +13,15 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 //go:embed */*.comp */*.vert */*.frag */*.spvasm
 var files embed.FS
 
-// CacheEnv names the environment variable with the directory in which compiled shaders are kept, so that the
-// processes of a run compile each of them once. Without it nothing is kept.
+// CacheEnv names the environment variable with the directory in which compiled shaders are kept, so that processes
+// and runs compile each of them once: to start glslangValidator takes longer than most tests of a shader. Without it
+// the directory is build/shaders of the tree in whose directory the process runs, and nothing is kept elsewhere.
 const CacheEnv = "FARSIDE_SHADER_CACHE"
 
 // ErrTool is wrapped by the errors that say that a tool is missing.
@@ -48,15 +50,17 @@ func (s Source) Compile() ([]uint32, error) {
 		}
 		s.Text = string(text)
 	}
-	dir := os.Getenv(CacheEnv)
+	dir, err := Cache()
+	if err != nil {
+		return nil, err
+	}
 	if dir == "" {
-		var err error
 		if dir, err = os.MkdirTemp("", "farside-shader-"); err != nil {
 			return nil, err
 		}
 		defer os.RemoveAll(dir)
 	}
-	key := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%#v", s))))
+	key := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%#v %s", s, tools()))))
 	if b, err := os.ReadFile(key + ".spv"); err == nil {
 		return words(b)
 	}
@@ -66,6 +70,45 @@ func (s Source) Compile() ([]uint32, error) {
 	}
 	return words(b)
 }
+
+// Cache is the directory in which compiled shaders are kept, "" if there is none.
+func Cache() (string, error) {
+	if dir := os.Getenv(CacheEnv); dir != "" {
+		return dir, nil
+	}
+	tree, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if mod, err := os.ReadFile(filepath.Join(tree, "go.mod")); err == nil {
+			if !strings.HasPrefix(string(mod), "module farside\n") {
+				return "", nil
+			}
+			dir := filepath.Join(tree, "build", "shaders")
+			return dir, os.MkdirAll(dir, 0o755)
+		}
+		if tree == filepath.Dir(tree) {
+			return "", nil
+		}
+		tree = filepath.Dir(tree)
+	}
+}
+
+// tools tells compilers apart: what another one has made isn't taken for this one's.
+var tools = sync.OnceValue(func() string {
+	var all strings.Builder
+	for _, name := range []string{"glslangValidator", "spirv-as", "spirv-val"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintln(&all, path, info.Size(), info.ModTime())
+		}
+	}
+	return all.String()
+})
 
 // compile writes the module to key.spv under a name of its own first: others may be at it too.
 func (s Source) compile(key string) ([]byte, error) {

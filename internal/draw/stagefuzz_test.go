@@ -1,17 +1,14 @@
 package draw
 
 import (
-	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"farside/compute"
+	"farside/conformance/shaders"
 	"farside/internal/sampling"
 	"farside/internal/vk"
 	"farside/spirv"
@@ -66,26 +63,12 @@ var fuzzShaders = map[string]string{
 // stageModules compiles fuzzShaders.
 func stageModules(t testing.TB) (vertex []uint32, fragments [][]uint32) {
 	t.Helper()
-	glslang, err := exec.LookPath("glslangValidator")
-	if err != nil {
-		t.Skip("glslangValidator is missing (Debian package glslang-tools)")
-	}
-	dir := t.TempDir()
 	for name, text := range fuzzShaders {
-		in, out := filepath.Join(dir, name), filepath.Join(dir, name+".spv")
-		if err := os.WriteFile(in, []byte("#version 450\n"+text), 0o600); err != nil {
+		words, err := shaders.Source{Name: name, Text: "#version 450\n" + text, Target: "vulkan1.1", Invalid: true}.Compile()
+		if errors.Is(err, shaders.ErrTool) {
+			t.Skip(err)
+		} else if err != nil {
 			t.Fatal(err)
-		}
-		if text, err := exec.Command(glslang, "--target-env", "vulkan1.1", "-V", in, "-o", out).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		data, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := make([]uint32, len(data)/4)
-		for i := range words {
-			words[i] = binary.LittleEndian.Uint32(data[4*i:])
 		}
 		if strings.HasSuffix(name, ".vert") {
 			vertex = words

@@ -9,12 +9,12 @@ import (
 	"farside/internal/fd"
 )
 
-// openFile opens a file for reading. Package os is not used for it, since a report is written in the application's
-// process, too: there our descriptors are 3 and above.
+// openFile opens a regular file for reading. Package os is not used for it, since a report is written in the
+// application's process, too: there our descriptors are 3 and above.
 func openFile(path string) (*file, error) {
-	f, err := fd.Open(path, unix.O_RDONLY, 0)
+	f, err := openRegular(path, unix.O_RDONLY)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return &file{f}, nil
 }
@@ -36,10 +36,15 @@ func (f *file) Read(b []byte) (int, error) {
 	}
 }
 
-// create opens a regular file for writing, and makes it where there is none. A FIFO or a terminal may keep who opens it
-// or writes to it waiting for ever, and a FIFO raises SIGPIPE.
+// create opens a regular file for writing, and makes it where there is none.
 func create(path string, flags int) (*fd.FD, error) {
-	f, err := fd.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK|flags, 0o666)
+	return openRegular(path, unix.O_WRONLY|unix.O_CREAT|flags)
+}
+
+// openRegular opens a regular file. A FIFO or a terminal may keep who opens, reads or writes it waiting for ever, and a
+// FIFO raises SIGPIPE.
+func openRegular(path string, flags int) (*fd.FD, error) {
+	f, err := fd.Open(path, unix.O_NONBLOCK|flags, 0o666)
 	if err == unix.ENXIO { // a FIFO that nobody reads, a socket
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}

@@ -254,7 +254,8 @@ func checkTrace(t *testing.T, path string) {
 	}
 }
 
-// TestNoRegularFile: what a trace or a page can't be written to fails at once. A FIFO kept vkCreateInstance waiting.
+// TestNoRegularFile: what a trace or a page can't be written to, or a journal read from, fails at once. A FIFO kept
+// vkCreateInstance waiting.
 func TestNoRegularFile(t *testing.T) {
 	dir := t.TempDir()
 	fifo, read := filepath.Join(dir, "fifo"), filepath.Join(dir, "read")
@@ -275,6 +276,9 @@ func TestNoRegularFile(t *testing.T) {
 		}
 		if err := writeFile(path, []byte("page")); err == nil || err.Error() != want {
 			t.Errorf("a page: %v, not %s", err, want)
+		}
+		if _, err := openFile(path); err == nil || err.Error() != want {
+			t.Errorf("a journal: %v, not %s", err, want)
 		}
 	}
 }

@@ -1,19 +1,16 @@
 package vm
 
 import (
-	"encoding/binary"
+	"errors"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"farside/compute/internal/backend"
 	"farside/compute/internal/budget"
 	"farside/compute/internal/frontend"
 	"farside/compute/internal/vmtest"
+	"farside/conformance/shaders"
 	"farside/spirv"
 )
 
@@ -46,24 +43,12 @@ void main() {
 // compiled is the machine of a shader.
 func compiled(t *testing.T, source string, defines ...string) *machine {
 	t.Helper()
-	tool, err := exec.LookPath("glslangValidator")
-	if err != nil {
-		t.Skip("glslangValidator is missing (package glslang-tools)")
-	}
-	out := filepath.Join(t.TempDir(), "shader.spv")
-	args := append(defines, "--target-env", "vulkan1.3", "-V", "--stdin", "-S", "comp", "-o", out)
-	cmd := exec.Command(tool, args...)
-	cmd.Stdin = strings.NewReader(source)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	data, err := os.ReadFile(out)
-	if err != nil {
+	words, err := shaders.Source{Name: "shader.comp", Text: source, Defines: defines, Target: "vulkan1.3",
+		Invalid: true}.Compile()
+	if errors.Is(err, shaders.ErrTool) {
+		t.Skip(err)
+	} else if err != nil {
 		t.Fatal(err)
-	}
-	words := make([]uint32, len(data)/4)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
 	m, err := spirv.Decode(words)
 	if err != nil {
@@ -98,10 +83,10 @@ func divergentWords() [][]uint32 {
 // others nothing, whichever lanes run beside them.
 func TestCompiledShaderWithoutEffects(t *testing.T) {
 	t.Run("counting", func(t *testing.T) { // additions that wait keep stores out of machine code
-		compareEffects(t, compiled(t, divergent, "-DCOUNT(at,by)=atomicAdd(counts[at],by)"), true)
+		compareEffects(t, compiled(t, divergent, "COUNT(at,by)=atomicAdd(counts[at],by)"), true)
 	})
 	t.Run("storing", func(t *testing.T) {
-		compareEffects(t, compiled(t, divergent, "-DCOUNT(at,by)=r+=by"), false)
+		compareEffects(t, compiled(t, divergent, "COUNT(at,by)=r+=by"), false)
 	})
 }
 
