@@ -328,25 +328,33 @@ func (f *fragmentStage) flush(r *run) {
 func (f *fragmentStage) setLanes(r *run) {
 	clear(f.mask)
 	clear(f.effects)
-	for i := range f.quads {
-		q := &f.quads[i]
-		set := uint8(15)
-		if c := &q.cover; c[0] == 0 || c[1] == 0 || c[2] == 0 || c[3] == 0 {
-			set = 0
-			for k, c := range q.cover {
-				if c != 0 {
-					set |= 1 << k
-				}
-			}
+	lanes := 0
+	for i := 0; i < len(f.quads); i += 2 {
+		set, quads := f.quads[i].lanes(), uint8(15)
+		if i+1 < len(f.quads) {
+			set, quads = set|f.quads[i+1].lanes()<<4, 255
 		}
-		r.counts.Counts[countFragments] += uint64(bits.OnesCount8(set))
-		shift := uint(i&1) * 4
-		f.effects[i/2] |= set << shift
+		lanes += bits.OnesCount8(set)
+		f.effects[i/2], f.mask[i/2] = set, set
 		if f.needQuads {
-			set = 15
+			f.mask[i/2] = quads
 		}
-		f.mask[i/2] |= set << shift
 	}
+	r.counts.Counts[countFragments] += uint64(lanes)
+}
+
+// lanes is a bit for each pixel of which a sample is covered.
+func (q *quad) lanes() (set uint8) {
+	c := &q.cover
+	if c[0] != 0 && c[1] != 0 && c[2] != 0 && c[3] != 0 {
+		return 15
+	}
+	for k, c := range q.cover {
+		if c != 0 {
+			set |= 1 << k
+		}
+	}
+	return set
 }
 
 // finish leaves in the quads what samples are to be written: those of lanes that are left, as far as the shader, alpha
