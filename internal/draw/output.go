@@ -19,17 +19,33 @@ const (
 // colorTarget is a colour attachment and what is done to it.
 type colorTarget struct {
 	surface
-	blend        blending
-	write        bool // some channel is written
-	whole        bool // all of a texel's bits are
-	reads        bool // what is there takes part
-	logic        bool
-	bytes4       bool // the channels are four bytes of kind UNORM
-	shift        [4]uint8
-	bitMask      [mostTexel]byte
+	*colorState
 	source, dual *colorOutput
-	planned      bool // plan is there
-	plan         colorPlan
+}
+
+// colorState is how a colour attachment is written. It stays for draws to come that have the same key.
+type colorState struct {
+	key     colorKey
+	blend   blending
+	write   bool // some channel is written
+	whole   bool // all of a texel's bits are
+	reads   bool // what is there takes part
+	logic   bool
+	bytes4  bool // the channels are four bytes of kind UNORM
+	shift   [4]uint8
+	bitMask [mostTexel]byte
+	planned bool // plan is there
+	plan    colorPlan
+}
+
+// colorKey is what the state of an attachment is made of.
+type colorKey struct {
+	codec                       *texel.Codec // nil: nothing is written
+	samples                     int
+	rowPitch, layerPitch        int
+	blend                       Blend
+	constants                   [4]uint32 // as bits: zeros have signs
+	logic, smooth, vector, wide bool
 }
 
 // colorOutput is the words of an output location of the shader.
@@ -42,7 +58,8 @@ type colorOutput struct {
 // outputStage writes colours.
 type outputStage struct {
 	outputs []colorOutput
-	alpha   []uint32 // of location 0
+	states  []*colorState // by attachment
+	alpha   []uint32      // of location 0
 	floats  [][4]float64
 	second  [][4]float64
 	uints   [][4]uint64
@@ -64,7 +81,13 @@ type outputStage struct {
 // groupTexel is a sample of an attachment and the lane that it is written from.
 type groupTexel struct{ at, lane int }
 
-func (o *outputStage) release() { clear(o.outputs[:cap(o.outputs)]); o.alpha = nil }
+func (o *outputStage) release() {
+	clear(o.outputs[:cap(o.outputs)])
+	o.alpha = nil
+	for _, c := range o.states {
+		c.plan.bytes, c.plan.words = nil, [4]*uint32{}
+	}
+}
 
 // prepare finds out which output goes to which attachment, and how.
 func (o *outputStage) prepare(r *run, outputs []compute.Variable, f *fragmentStage) error {
@@ -114,13 +137,31 @@ func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 		location = at[i]
 	}
 	c.source, c.dual = o.find(location, 0), o.find(location, 1)
-	c.write = false
-	if !c.present() || c.source == nil || i >= len(r.state.Blends) {
+	for len(o.states) <= i {
+		o.states = append(o.states, new(colorState))
+	}
+	c.colorState = o.states[i]
+	var key colorKey
+	if c.present() && c.source != nil && i < len(r.state.Blends) {
+		key = colorKey{codec: c.codec, samples: c.samples, rowPitch: c.rowPitch, layerPitch: c.layerPitch,
+			blend: r.state.Blends[i], logic: r.state.LogicOpEnable, smooth: r.raster.smooth, vector: f.vector, wide: f.wide}
+		for k, v := range r.state.BlendConstants {
+			key.constants[k] = math.Float32bits(v)
+		}
+	}
+	if c.key == key {
 		return
 	}
-	b := &r.state.Blends[i]
+	*c.colorState = colorState{key: key}
+	if key.codec != nil {
+		c.prepare(r, &r.state.Blends[i])
+	}
+}
+
+// prepare makes the state of what the key has.
+func (c *colorTarget) prepare(r *run, b *Blend) {
 	channels := c.codec.Channels()
-	c.bitMask, c.whole = [mostTexel]byte{}, true
+	c.whole = true
 	covered := 0
 	for _, ch := range channels {
 		if b.ColorWriteMask>>ch.Slot&1 == 0 {
@@ -154,7 +195,7 @@ func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 	}
 	c.reads = c.blend.enabled
 	some := c.samples == 1 || c.samples == 4 || c.reads || !c.whole
-	c.planned = f.vector && !r.raster.smooth && some && c.plan.plan(c, f.wide)
+	c.planned = c.key.vector && !c.key.smooth && some && c.plan.plan(c, c.key.wide)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
