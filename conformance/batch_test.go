@@ -3,6 +3,8 @@ package conformance
 import (
 	"context"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -10,9 +12,10 @@ import (
 	"testing"
 )
 
-// Most of the time of a small case goes to its process: the loader, the driver, layers. So cases that ask about the
-// cases themselves, on lavapipe and under layers, share processes. A batch only ever says that all is well: what a
-// batch did not end, or where anything in it went wrong, runs again in processes of its own.
+// Most of the time of a small case goes to its process: the loader, the driver, layers. So cases share processes, as
+// they do in the CTS. On lavapipe and under layers, where they ask about the cases themselves, a batch only ever says
+// that all is well: where anything in it went wrong, its cases run again in processes of their own. On Farside alone a
+// case that fails after others has failed.
 
 const batchSize = 24
 
@@ -23,12 +26,13 @@ type batches struct {
 	well   func(text string) bool // whether nothing in what a batch printed is wrong
 	of     map[string]*batch      // by the case's name
 	alone  func(*definition) bool // cases that have a process of their own in any case
+	final  bool                   // a case that fails in a batch doesn't run again
 }
 
 type batch struct {
 	once  sync.Once
 	names []string
-	// By name; empty if anything went wrong.
+	// By name; those of the cases that have to run alone are missing.
 	outcomes map[string]outcome
 }
 
@@ -39,7 +43,7 @@ func (b *batches) collect(list []definition) {
 		return // a chosen case runs alone
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(d definition) bool {
-		return d.env != nil || d.bare || d.farsideOnly || b.alone(&d)
+		return d.env != nil || d.bare || b.alone(&d)
 	})
 	all := make([]batch, (len(list)+batchSize-1)/batchSize)
 	for i := range list {
@@ -62,18 +66,23 @@ func (b *batches) run(ctx context.Context, d *definition) outcome {
 
 func (b *batches) runBatch(ctx context.Context, in *batch) {
 	text, err := runProcess(ctx, b.driver, in.names, b.extra)
-	if err != nil || !b.well(text) {
+	if !b.final && (err != nil || !b.well(text)) {
 		return
 	}
-	outcomes := map[string]outcome{}
-	for i, part := range strings.Split(text, caseEnds)[:len(in.names)] {
-		if strings.Contains(part, "verdict: pass\n") {
-			outcomes[in.names[i]] = outcome{"pass", part}
-		} else {
-			outcomes[in.names[i]] = outcome{"unsupported", part}
+	in.outcomes = map[string]outcome{}
+	parts := strings.Split(text, caseEnds)
+	ended := min(len(parts)-1, len(in.names))
+	for i, name := range in.names[:ended] {
+		in.outcomes[name] = outcome{"unsupported", parts[i]}
+		if strings.Contains(parts[i], "verdict: pass\n") {
+			in.outcomes[name] = outcome{"pass", parts[i]}
 		}
 	}
-	in.outcomes = outcomes
+	if err != nil { // in the case that didn't end, or at the process's end
+		last := min(ended, len(in.names)-1)
+		in.outcomes[in.names[last]] = outcome{"fail", fmt.Sprintf("%s\nprocess of %s: %v", parts[len(parts)-1],
+			strings.Join(in.names[:last+1], " "), err)}
+	}
 }
 
 // runCases is the life of the process of a batch: it ends at the first case that fails.
@@ -87,29 +96,34 @@ func runCases(names []string) int {
 	return 0
 }
 
-// TestBatches: the cases of a batch are told apart, and a batch in which one fails says nothing of the others.
+// TestBatches: the cases of a batch are told apart. Where one fails, those before it have passed if that is final, and
+// the batch says nothing of others.
 func TestBatches(t *testing.T) {
 	if !strings.Contains(*drivers, "farside") {
 		t.Skip("the driver farside is not among -drivers")
 	}
-	list := []definition{*find("api.buffer.barriers"), *find("api.buffer.all_memory_types")}
-	for _, bad := range []bool{false, true} {
-		b := batches{driver: "farside", of: map[string]*batch{}, well: func(string) bool { return true }}
-		in := &batch{}
-		for _, d := range list {
-			in.names = append(in.names, d.name)
-		}
-		if bad {
-			in.names = append(in.names, "no.such.case")
-		}
+	good := []string{"api.buffer.barriers", "api.buffer.all_memory_types"}
+	for _, c := range []struct {
+		names []string
+		final bool
+		want  map[string]string // verdicts
+	}{
+		{good, false, map[string]string{good[0]: "pass", good[1]: "pass"}},
+		{append(slices.Clone(good), "no.such.case"), false, map[string]string{}},
+		{[]string{good[0], "no.such.case", good[1]}, true, map[string]string{good[0]: "pass", "no.such.case": "fail"}},
+	} {
+		b := batches{driver: "farside", final: c.final, well: func(string) bool { return true }}
+		in := &batch{names: c.names}
 		b.runBatch(t.Context(), in)
-		if bad && len(in.outcomes) != 0 {
-			t.Errorf("outcomes of a batch that failed: %v", in.outcomes)
-		}
-		for _, d := range list {
-			if o := in.outcomes[d.name]; !bad && (o.verdict != "pass" || strings.Count(o.text, "verdict") != 1) {
-				t.Errorf("%s: %v", d.name, o)
+		got := map[string]string{}
+		for name, o := range in.outcomes {
+			got[name] = o.verdict
+			if strings.Count(o.text, "verdict") > 1 {
+				t.Errorf("%s has the text of several cases: %s", name, o.text)
 			}
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.names, got, c.want)
 		}
 	}
 }

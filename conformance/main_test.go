@@ -71,18 +71,13 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(runTests(m))
-}
-
-// runTests gives the cases' processes a place to keep compiled shaders.
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "farside-shaders-")
+	// Processes of cases may be in other directories.
+	dir, err := shaders.Cache()
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
 	os.Setenv(shaders.CacheEnv, dir)
-	return m.Run()
+	os.Exit(m.Run())
 }
 
 var errHung = fmt.Errorf("hung for %v", caseTimeout)
@@ -168,13 +163,13 @@ func TestConformance(t *testing.T) {
 			if _, err := os.Stat(manifestOf(driver)); err != nil {
 				t.Skipf("%s is missing (Debian package mesa-vulkan-drivers)", manifestOf(driver))
 			}
-			list, shared := table(), batches{driver: driver}
+			list := table()
+			shared := batches{driver: driver, final: driver == "farside", well: func(string) bool { return true }}
+			shared.alone = func(d *definition) bool { return driver == "lavapipe" && lavapipeBreaks[d.name] != "" }
 			if driver == "lavapipe" {
 				list = slices.DeleteFunc(list, func(d definition) bool { return d.farsideOnly })
-				shared.well = func(string) bool { return true }
-				shared.alone = func(d *definition) bool { return lavapipeBreaks[d.name] != "" }
-				shared.collect(list)
 			}
+			shared.collect(list)
 			for _, d := range list {
 				t.Run(d.name, func(t *testing.T) {
 					t.Parallel()
