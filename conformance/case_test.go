@@ -6,10 +6,12 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unsafe"
 
+	"farside/conformance/shaders"
 	"farside/conformance/vulkan"
 	"farside/internal/vk"
 )
@@ -352,6 +354,9 @@ func resources() map[string]bool {
 		link, err := os.Readlink("/proc/self/fd/" + e.Name())
 		// Go's poller is opened once a process, when it is first needed.
 		if err != nil || strings.Contains(link, "eventpoll") || strings.Contains(link, "eventfd") {
+			continue
+		}
+		if n, err := strconv.Atoi(e.Name()); err == nil && shaders.Owns(n) {
 			continue
 		}
 		all["descriptor "+e.Name()+" of "+link] = true

@@ -131,7 +131,10 @@ func maySkip(d *definition) string {
 		return device
 	}
 	if d.compute {
-		for _, tool := range []string{"glslangValidator", "spirv-val", "spirv-as"} {
+		if err := shaders.Check(); err != nil {
+			return err.Error()
+		}
+		for _, tool := range []string{"spirv-val", "spirv-as"} {
 			if _, err := exec.LookPath(tool); err != nil {
 				return tool
 			}

@@ -113,7 +113,7 @@ func (m *sceneMaker) allSamples(t *attachment, aspect vk.ImageAspectFlags, prefi
 // TestRandomScenes draws random scenes on Farside by bins and in order, which must give the same bits; and on
 // lavapipe, which must give nearly the same where the specification leaves little freedom.
 func TestRandomScenes(t *testing.T) {
-	needsTool(t, "glslangValidator", "glslang-tools")
+	needsCompiler(t)
 	if !strings.Contains(*drivers, "farside") {
 		t.Skip("the driver farside is not among -drivers")
 	}

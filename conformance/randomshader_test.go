@@ -103,8 +103,7 @@ func TestRandomDraws(t *testing.T) {
 // onAllKernels runs the seeds of a role, a batch of them in a process, and compares what they wrote. made gives the
 // text of a seed's shaders and how many invocations have results.
 func onAllKernels(t *testing.T, role string, batch uint64, seeds int, made func(seed uint64) (string, int)) {
-	needsTool(t, "glslangValidator", "glslang-tools")
-	needsTool(t, "spirv-val", "spirv-tools")
+	needsCompiler(t)
 	runs := []struct{ name, driver, env string }{{"machine code", "farside", "FARSIDE_KERNELS="},
 		{"narrow machine code", "farside", "FARSIDE_KERNELS=narrow"},
 		{"vector kernels", "farside", "FARSIDE_KERNELS=vector"},

@@ -3,12 +3,14 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"farside/conformance/shaders"
 	"farside/conformance/vulkan"
 )
 
@@ -30,6 +32,16 @@ func needsTool(t *testing.T, name, pkg string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
 		t.Skipf("%s is missing (Debian package %s)", name, pkg)
+	}
+}
+
+// needsCompiler skips a test that compiles shaders where there is no compiler.
+func needsCompiler(t *testing.T) {
+	t.Helper()
+	if err := shaders.Check(); errors.Is(err, shaders.ErrTool) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
 	}
 }
 

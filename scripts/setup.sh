@@ -42,7 +42,8 @@ if [ "$purpose" != run-hosts ]; then
 	need vulkan-tools "vulkaninfo shows the driver" command -v vulkaninfo
 fi
 if [ "$purpose" != run-hosts ]; then
-	need glslang-tools "compiles the shaders of the demo, the tests and the benchmarks" command -v glslangValidator
+	need glslang-dev "compiles the shaders of the demo, the tests and the benchmarks" \
+		any /usr/include/glslang/Public/resource_limits_c.h
 	need spirv-tools "checks what is compiled, and assembles what GLSL can't say" command -v spirv-val
 fi
 if [ "$purpose" = run-hosts ] || [ "$purpose" = test ] || [ "$purpose" = guest ]; then
@@ -64,8 +65,7 @@ fi
 if [ "$purpose" = test ]; then
 	need libvulkan-dev "its header says how the C compiler lays out every structure" any /usr/include/vulkan/vulkan_core.h
 	need g++ "checks that C++ programs can use the header of peers in C" command -v g++
-	need glslang-dev "the compiler as a library, which VkFFT's shaders go through" \
-		any /usr/include/glslang/Public/resource_limits_c.h
+	need glslang-tools "compiles shaders of programs in C, as their authors would" command -v glslangValidator
 	need libvkfft-dev "Fourier transforms by shaders, a client that nobody wrote for this driver" any /usr/include/vkFFT.h
 	need ffmpeg "its filters for Vulkan, another such client" command -v ffmpeg
 	need nodejs "runs Dawn, WebGPU on Vulkan" command -v node

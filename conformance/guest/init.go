@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"farside/conformance/shaders"
 )
 
 const (
@@ -64,7 +66,8 @@ func begin() error {
 	runner := exec.Command("/proc/self/exe", "runner")
 	runner.Stdin = strings.NewReader(string(text))
 	runner.Stdout, runner.Stderr = os.Stdout, os.Stderr
-	runner.Env = append(o.Environment, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp")
+	runner.Env = append(o.Environment, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp",
+		shaders.CacheEnv+"=/tmp/shaders")
 	if err := runner.Start(); err != nil {
 		return err
 	}

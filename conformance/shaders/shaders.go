@@ -1,5 +1,5 @@
 // Package shaders has the shaders of the conformance suite, in GLSL and as SPIR-V text. It compiles them and those of
-// other packages' tests with glslangValidator or spirv-as; spirv-val must accept the result.
+// other packages' tests with glslang or spirv-as; SPIRV-Tools must accept the result.
 package shaders
 
 import (
@@ -20,8 +20,8 @@ import (
 var files embed.FS
 
 // CacheEnv names the environment variable with the directory in which compiled shaders are kept, so that processes
-// and runs compile each of them once: to start glslangValidator takes longer than most tests of a shader. Without it
-// the directory is build/shaders of the tree in whose directory the process runs, and nothing is kept elsewhere.
+// and runs compile each of them once. Without it the directory is build/shaders of the tree in which the process runs;
+// elsewhere nothing is kept.
 const CacheEnv = "FARSIDE_SHADER_CACHE"
 
 // ErrTool is wrapped by the errors that say that a tool is missing.
@@ -32,10 +32,10 @@ type Source struct {
 	Name    string   // of a file of this package, such as "basic/ids.comp"; with Text only for messages
 	Text    string   // GLSL or, if Name ends in ".spvasm", SPIR-V text, instead of a file's
 	Defines []string // "NAME=VALUE": macros of the preprocessor, or text that replaces @NAME@ in SPIR-V text
-	Target  string   // of glslangValidator: "vulkan1.0" to "vulkan1.3", "" for "vulkan1.1"
+	Target  string   // of glslang: "vulkan1.0" to "vulkan1.3", "" for "vulkan1.1"
 	Scalar  bool     // blocks are laid out by the rules of scalarBlockLayout
 	Debug   bool     // with the names of files and lines
-	Invalid bool     // not to be shown to spirv-val
+	Invalid bool     // not to be validated
 }
 
 // Compile returns the words of the shader's module.
@@ -71,10 +71,16 @@ func (s Source) Compile() ([]uint32, error) {
 	return words(b)
 }
 
+// Check returns an error that wraps ErrTool if the compiler can't be had.
+func Check() error {
+	_, err := Source{Name: "empty.comp", Text: "#version 450\nvoid main() {}"}.Compile()
+	return err
+}
+
 // Cache is the directory in which compiled shaders are kept, "" if there is none.
 func Cache() (string, error) {
 	if dir := os.Getenv(CacheEnv); dir != "" {
-		return dir, nil
+		return dir, os.MkdirAll(dir, 0o755)
 	}
 	tree, err := os.Getwd()
 	if err != nil {
@@ -110,42 +116,43 @@ var tools = sync.OnceValue(func() string {
 	return all.String()
 })
 
-// compile writes the module to key.spv under a name of its own first: others may be at it too.
+// compile writes the module to key.spv, under a name of its own first: others may be at it too.
 func (s Source) compile(key string) ([]byte, error) {
+	translate := s.glsl
+	if path.Ext(s.Name) == ".spvasm" {
+		translate = s.assemble
+	}
+	b, err := translate(filepath.Dir(key))
+	if err != nil {
+		return nil, err
+	}
 	out, err := os.CreateTemp(filepath.Dir(key), "module-*")
 	if err != nil {
 		return nil, err
 	}
-	_ = out.Close()
-	// Messages, and the debug information of a module, have the shader's own name.
-	if err := os.Mkdir(out.Name()+"-source", 0o700); err != nil {
+	_, err = out.Write(b)
+	if err = errors.Join(err, out.Close()); err != nil {
 		return nil, err
 	}
-	source := filepath.Join(out.Name()+"-source", path.Base(s.Name))
-	if path.Ext(s.Name) == ".spvasm" {
-		text := s.Text
-		for _, d := range s.Defines {
-			name, value, _ := strings.Cut(d, "=")
-			text = strings.ReplaceAll(text, "@"+name+"@", value)
-		}
-		if err = os.WriteFile(source, []byte(text), 0o600); err == nil {
-			env := map[string]string{"vulkan1.0": "spv1.0", "vulkan1.1": "spv1.3", "vulkan1.2": "spv1.5", "vulkan1.3": "spv1.6"}
-			err = tool("spirv-as", "spirv-tools", "--preserve-numeric-ids", "--target-env", env[s.Target], "-o", out.Name(),
-				source)
-		}
-	} else {
-		args := []string{"-V", "-S", strings.TrimPrefix(path.Ext(s.Name), "."), "--target-env", s.Target, "-o", out.Name()}
-		if s.Debug {
-			args = append(args, "-g")
-		}
-		for _, d := range s.Defines {
-			args = append(args, "-D"+d)
-		}
-		if err = os.WriteFile(source, []byte(s.Text), 0o600); err == nil {
-			err = tool("glslangValidator", "glslang-tools", append(args, source)...)
-		}
-	}
+	return b, os.Rename(out.Name(), key+".spv")
+}
+
+// assemble makes the module's bytes of SPIR-V text. dir is for files on the way.
+func (s Source) assemble(dir string) ([]byte, error) {
+	out, err := os.CreateTemp(dir, "assembled-*")
 	if err != nil {
+		return nil, err
+	}
+	_ = out.Close()
+	defer os.Remove(out.Name())
+	text := s.Text
+	for _, d := range s.Defines {
+		name, value, _ := strings.Cut(d, "=")
+		text = strings.ReplaceAll(text, "@"+name+"@", value)
+	}
+	env := map[string]string{"vulkan1.0": "spv1.0", "vulkan1.1": "spv1.3", "vulkan1.2": "spv1.5", "vulkan1.3": "spv1.6"}
+	if err := tool("spirv-as", text, "--preserve-numeric-ids", "--target-env", env[s.Target], "-o", out.Name(),
+		"-"); err != nil {
 		return nil, err
 	}
 	if !s.Invalid {
@@ -153,22 +160,21 @@ func (s Source) compile(key string) ([]byte, error) {
 		if s.Scalar {
 			args = append(args, "--scalar-block-layout", "--workgroup-scalar-block-layout")
 		}
-		if err := tool("spirv-val", "spirv-tools", append(args, out.Name())...); err != nil {
+		if err := tool("spirv-val", "", append(args, out.Name())...); err != nil {
 			return nil, err
 		}
 	}
-	b, err := os.ReadFile(out.Name())
-	if err != nil {
-		return nil, err
-	}
-	return b, os.Rename(out.Name(), key+".spv")
+	return os.ReadFile(out.Name())
 }
 
-func tool(name, pkg string, args ...string) error {
+// tool runs a program of the Debian package spirv-tools.
+func tool(name, stdin string, args ...string) error {
 	if _, err := exec.LookPath(name); err != nil {
-		return fmt.Errorf("%s (Debian package %s): %w", name, pkg, ErrTool)
+		return fmt.Errorf("%s (Debian package spirv-tools): %w", name, ErrTool)
 	}
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+	cmd := exec.Command(name, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, out)
 	}
 	return nil

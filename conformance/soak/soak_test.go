@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/conformance/internal/soaking"
+	"farside/conformance/shaders"
 )
 
 func TestMain(m *testing.M) {
@@ -43,8 +45,8 @@ func TestSoak(t *testing.T) {
 	}
 	t.Run("copy", func(t *testing.T) { soakFor(t, c) })
 	t.Run("draw", func(t *testing.T) {
-		if _, err := exec.LookPath("glslangValidator"); err != nil {
-			t.Skip("glslangValidator is missing (Debian package glslang-tools)")
+		if err := shaders.Check(); errors.Is(err, shaders.ErrTool) {
+			t.Skip(err)
 		}
 		c.draw, c.nodes, c.Duration = true, 4, min(c.Duration, 8*time.Second)
 		soakFor(t, c)
