@@ -82,10 +82,12 @@ func stageModules(t testing.TB) (vertex []uint32, fragments [][]uint32) {
 // fuzzBindings are a buffer wherever a shader looks for one.
 type fuzzBindings struct{ data [256]byte }
 
-func (b *fuzzBindings) Memory(_, _, _ uint32) compute.Memory           { return memoryOf(b.data[:]) }
-func (b *fuzzBindings) Image(_, _, _ uint32) *sampling.View            { return nil }
-func (b *fuzzBindings) Sampler(_, _, _ uint32) *sampling.Sampler       { return nil }
-func (b *fuzzBindings) Physical(uint64) (m compute.Memory, found bool) { return m, false }
+func (b *fuzzBindings) Memory(_, _, _ uint32) compute.Memory     { return memoryOf(b.data[:]) }
+func (b *fuzzBindings) Image(_, _, _ uint32) *sampling.View      { return nil }
+func (b *fuzzBindings) Sampler(_, _, _ uint32) *sampling.Sampler { return nil }
+func (b *fuzzBindings) Physical(uint64) (m compute.Memory, start uint64, found bool) {
+	return m, 0, false
+}
 
 // mutated changes words of instructions.
 func mutated(random *rand.Rand, words []uint32) []uint32 {

@@ -390,46 +390,46 @@ func (b *bindings) Sampler(set, binding, element uint32) *sampling.Sampler {
 }
 
 // Physical implements compute.Bindings. What it has found is kept, with a reference, until the command buffer ends.
-func (b *bindings) Physical(address uint64) (compute.Memory, bool) {
-	if m, ok := b.known(address); ok {
-		return m, true
+func (b *bindings) Physical(address uint64) (m compute.Memory, start uint64, found bool) {
+	if m, start, ok := b.known(address); ok {
+		return m, start, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m, ok := b.known(address); ok {
-		return m, true
+	if m, start, ok := b.known(address); ok {
+		return m, start, true
 	}
-	found, ok := b.replay.device.Resources.Physical(address)
+	r, ok := b.replay.device.Resources.Physical(address)
 	if !ok {
-		return compute.Memory{}, false
+		return compute.Memory{}, 0, false
 	}
-	b.replay.held = append(b.replay.held, found.Payload)
-	b.replay.addressed(found.Payload)
+	b.replay.held = append(b.replay.held, r.Payload)
+	b.replay.addressed(r.Payload)
 	var ranges []Range
 	if p := b.ranges.Load(); p != nil {
 		ranges = *p
 	}
 	// Others may be reading the old slice.
-	ranges = slices.Insert(slices.Clone(ranges), lastRange(ranges, found.Address)+1, found)
+	ranges = slices.Insert(slices.Clone(ranges), lastRange(ranges, r.Address)+1, r)
 	b.ranges.Store(&ranges)
 	return b.known(address)
 }
 
 // known looks an address up among the ranges that this command buffer has used.
-func (b *bindings) known(address uint64) (compute.Memory, bool) {
+func (b *bindings) known(address uint64) (m compute.Memory, start uint64, found bool) {
 	p := b.ranges.Load()
 	if p == nil {
-		return compute.Memory{}, false
+		return compute.Memory{}, 0, false
 	}
 	i := lastRange(*p, address)
 	if i < 0 {
-		return compute.Memory{}, false
+		return compute.Memory{}, 0, false
 	}
 	r := &(*p)[i]
 	if address-r.Address >= uint64(len(r.Bytes)) {
-		return compute.Memory{}, false
+		return compute.Memory{}, 0, false
 	}
-	return memoryOf(r.Bytes[address-r.Address:]), true
+	return memoryOf(r.Bytes), r.Address, true
 }
 
 // lastRange is where the last range is that begins at an address or below, -1 if there is none.

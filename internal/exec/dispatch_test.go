@@ -240,19 +240,20 @@ func TestPhysical(t *testing.T) {
 	w.ranges = []Range{{Address: 0x10000, Bytes: b[:100], Payload: p}}
 	q := NewQueue(&w.Device)
 	r := &q.replay
-	for address, want := range map[uint64]uint64{0x10000: 100, 0x10063: 1, 0x10064: 0, 0xffff: 0, 0: 0, 1<<64 - 1: 0} {
-		m, ok := r.bound.Physical(address)
-		if m.Size != want || ok != (want > 0) {
-			t.Errorf("%d bytes from address %#x on, want %d", m.Size, address, want)
+	for address, want := range map[uint64]bool{0x10000: true, 0x10063: true, 0x10064: false, 0xffff: false, 0: false,
+		1<<64 - 1: false} {
+		m, start, ok := r.bound.Physical(address)
+		if ok != want || ok && (m.Size != 100 || start != 0x10000) {
+			t.Errorf("address %#x: %d bytes from %#x on, %v", address, m.Size, start, ok)
 		}
 	}
 	p.Release()
-	if _, ok := r.bound.Physical(0x10010); !ok {
+	if _, _, ok := r.bound.Physical(0x10010); !ok {
 		t.Error("memory that was freed under way is not there until the command buffer ends")
 	}
 	r.release()
 	r.bound.release()
-	if _, ok := r.bound.Physical(0x10010); ok {
+	if _, _, ok := r.bound.Physical(0x10010); ok {
 		t.Error("memory that was freed is still there")
 	}
 }

@@ -49,7 +49,7 @@ func (g *Graph) fold(n *Node) Value {
 		return g.foldSum(n, &o)
 	case kernel.AndI32, kernel.AndI64, kernel.OrI32, kernel.OrI64, kernel.XorI32, kernel.XorI64, kernel.NotI32:
 		return g.foldBits(n, &o)
-	case kernel.MulI32, kernel.MulI64, kernel.DivU32, kernel.RemU32, kernel.MulAddSat:
+	case kernel.MulI32, kernel.MulI64, kernel.DivU32, kernel.RemU32, kernel.DivU64, kernel.RemU64, kernel.MulAddSat:
 		return g.foldProduct(n, &o)
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
 		if o.is[1] && o.known[1]&31 == 0 {
@@ -157,6 +157,7 @@ func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 	k := o.known[1]
 	power := o.is[1] && bits.OnesCount32(uint32(k)) == 1
 	shift := func() Value { return g.C32(uint32(bits.TrailingZeros32(uint32(k)))) }
+	wide := func() Value { return g.Constant(uint64(bits.TrailingZeros64(k)), true) }
 	switch n.Op {
 	case kernel.MulI32, kernel.MulI64:
 		switch {
@@ -167,6 +168,8 @@ func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 			return o.a
 		case n.Op == kernel.MulI32 && power:
 			return g.Op2(kernel.ShlI32, o.a, shift())
+		case n.Op == kernel.MulI64 && bits.OnesCount64(k) == 1:
+			return g.Op2(kernel.ShlI64, o.a, wide())
 		}
 	case kernel.DivU32:
 		if power {
@@ -175,6 +178,14 @@ func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 	case kernel.RemU32:
 		if power {
 			return g.Op2(kernel.AndI32, o.a, g.C32(uint32(k)-1))
+		}
+	case kernel.DivU64:
+		if o.is[1] && bits.OnesCount64(k) == 1 {
+			return g.Op2(kernel.ShrU64, o.a, wide())
+		}
+	case kernel.RemU64:
+		if o.is[1] && bits.OnesCount64(k) == 1 {
+			return g.Op2(kernel.AndI64, o.a, g.Constant(k-1, true))
 		}
 	case kernel.MulAddSat:
 		switch {

@@ -4,13 +4,14 @@ package native
 func (in *Inst) size() uint64 {
 	switch {
 	case in.Pattern == Same:
-		return uint64(in.unit())
+		return uint64(in.bytes())
 	case in.Pattern == Any:
-		return 4 // the word in which a lane's value begins
+		return 4 + uint64(in.more) // the word in which a lane's value begins
 	case in.unit() < 4 && in.close():
 		return 8 * uint64(in.unit())
 	}
-	return piecesOf(in.words()).bytes // of words, in which smaller values begin
+	last := uint64(7*4*in.words() + 4 + int32(in.more))
+	return max(piecesOf(in.words()).bytes, last) // of words, in which smaller values begin
 }
 
 func slot(n int32) (base, size address) { return at(slots, 16*n), at(slots, 16*n+8) }
@@ -169,7 +170,7 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 	if in.Pattern == Any {
 		c.nextToEachOther(in, offsets, spare[2])
 		c.jumpIf(notEqual, slow)
-		c.first(in, offsets, in.Immediate+c.lanes()*uint64(in.unit()))
+		c.first(in, offsets, in.Immediate+c.lanes()*uint64(in.unit())+uint64(in.more))
 		c.jumpIf(above, slow)
 		c.addFrom(rax, base)
 		return rax
@@ -309,7 +310,7 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	none := c.label()
 	c.move(t, offsets)
 	c.two(vpxor, r, r, reg(r))
-	c.limits(in, in.unit(), none)
+	c.limits(in, in.bytes(), none)
 	c.setLow(mask, r10)
 	c.one(vpbroadcastd, mask, reg(mask))
 	if c.wide {
@@ -435,7 +436,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 	if avx512() && in.unit() == 4 {
 		t, mask := spare[0], spare[2]
 		c.move(t, offsets)
-		c.limits(in, 4, none)
+		c.limits(in, in.bytes(), none)
 		c.setLow(mask, r10)
 		c.one(vpbroadcastd, mask, reg(mask))
 		c.two(vpminud, mask, mask, reg(t))
@@ -453,7 +454,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 		offsets = reg(spare[0])
 	}
 	c.store(at(file, from), offsets.vector)
-	c.limits(in, in.unit(), none)
+	c.limits(in, in.bytes(), none)
 	c.storeLanes(from, to, in.unit())
 	c.place(none)
 }

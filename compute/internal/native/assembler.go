@@ -131,6 +131,11 @@ var (
 	vpbroadcastd  = opcode{1, 2, 0x58, false}
 	vgatherdps    = opcode{1, 2, 0x92, false}
 	vgatherdpd    = opcode{quad | 1, 2, 0x92, false}
+	vgatherqps    = opcode{1, 2, 0x93, false}
+	vgatherqpd    = opcode{quad | 1, 2, 0x93, false}
+	vmovqFrom     = opcode{quad | 1, 1, 0x7e, true}
+	vmovqInto     = opcode{quad | 1, 1, 0x6e, true}
+	vpinsrq       = opcode{quad | 1, 3, 0x22, true}
 	vpsubq        = opcode{1, 1, 0xfb, false}
 	vpsllvq       = opcode{quad | 1, 2, 0x47, false}
 	vpsrlvq       = opcode{quad | 1, 2, 0x45, false}
@@ -306,7 +311,7 @@ func (s *assembler) short(o opcode, dst, a uint8, b operand, behind int) {
 		long = 0
 	}
 	last := ^a&15<<3 | long | o.prefix
-	if o.table == 1 && x == 0 && r == 0 {
+	if o.table == 1 && x == 0 && r == 0 && o.prefix&quad == 0 {
 		s.bytes(0xc5, ^dst>>3&1<<7|last, o.code)
 	} else {
 		s.bytes(0xc4, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|o.table, last, o.code)
@@ -533,6 +538,9 @@ func (s *assembler) gather(o opcode, dst vector, base address, offsets, mask vec
 // low moves the lowest lane to a general register.
 func (s *assembler) low(dst general, v vector) { s.vex(vmovdFrom, uint8(v), 0, reg(vector(dst)), 0) }
 
+// low64 moves the lowest lane of 64 bits of a low vector to a general register.
+func (s *assembler) low64(dst general, v vector) { s.vex(vmovqFrom, uint8(v), 0, reg(vector(dst)), 0) }
+
 // low32 moves one of the four lower lanes to a general register.
 func (s *assembler) low32(dst general, v vector, lane uint8) {
 	s.vex(vpextrdTo, uint8(v), 0, reg(vector(dst)), 1)
@@ -661,6 +669,9 @@ func (s *assembler) jumpIf(c condition, l label) {
 	s.bytes(0x0f, 0x80|byte(c))
 	s.target(l)
 }
+
+// jumpTo goes to the place whose address is in memory.
+func (s *assembler) jumpTo(a address) { s.integer(false, 0xff, 4, memory(a), 0) }
 
 // leaLabel gives the address of a place in the code.
 func (s *assembler) leaLabel(dst general, l label) {

@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -72,6 +73,7 @@ func Compile(runs [][]Inst, o Options) (*Code, error) {
 			code.entries[mode] = append(code.entries[mode], entry)
 		}
 	}
+	c.writeSaving()
 	c.align(16)
 	code.fence = len(c.code)
 	c.assembler.fence()
@@ -96,10 +98,44 @@ func Compile(runs [][]Inst, o Options) (*Code, error) {
 // Run executes a run: its instructions for one chunk, then the others for n chunks from the first on. The slots of the
 // program are at slots, and none of those that the run accesses is as large as Limit. mask is the chunks of a mask,
 // which only Masked reads.
-func (c *Code) Run(run int, mode Mode, file unsafe.Pointer, slots *kernel.Memory, mask unsafe.Pointer, first, n int) {
-	call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first),
+func (c *Code) Run(run int, mode Mode, file unsafe.Pointer, slots *kernel.Memory, mask unsafe.Pointer, first, n int) (
+	rest Region) {
+	rest.at = call(unsafe.Pointer(&c.memory[c.entries[mode][run]]), file, unsafe.Pointer(slots), mask, uintptr(32*first),
 		uintptr(32*(first+n)))
 	runtime.KeepAlive(c)
+	return rest
+}
+
+// Resume goes on where a run or a region has stopped.
+func (c *Code) Resume(from Region, file unsafe.Pointer, slots *kernel.Memory, first, n int) (rest Region) {
+	code := unsafe.Pointer(&c.memory[from.at-uintptr(unsafe.Pointer(&c.memory[0]))])
+	rest.at = call(code, file, unsafe.Pointer(slots), nil, uintptr(32*first), uintptr(32*(first+n)))
+	runtime.KeepAlive(c)
+	return rest
+}
+
+// Miss is what a run or region that stopped at an access by device address wants done. Of loads, Values are to be the
+// results, of 32 or 64 bits each.
+type Miss struct {
+	Addresses [8]uint64 // distances from the start of the range; all that count
+	Values    [8]uint64
+	Active    [8]uint32 // the lanes that take part
+	Slot      int32     // of the access
+	Part      int32     // 0: it is for all lanes; 1: for the lower four; 2: for the upper four
+}
+
+// Miss is that where the code has stopped.
+func (c *Code) Miss(file []byte) *Miss {
+	return (*Miss)(unsafe.Pointer(&file[c.scratch+placeOfMiss]))
+}
+
+// Range gives accesses by device address the memory that begins at start: each is of so many bytes, in two slots.
+// Without memory that is large enough it gives none.
+func Range(slots *[2]kernel.Memory, start uint64, m kernel.Memory, bytes uint64) {
+	*slots = [2]kernel.Memory{}
+	if size := min(m.Size, math.MaxInt64); size >= bytes {
+		*slots = [2]kernel.Memory{{Base: m.Base, Size: start}, {Size: size - bytes + 1}}
+	}
 }
 
 // Region is where a region goes on; the zero Region is its beginning, and its end.
@@ -126,9 +162,9 @@ func (c *Code) RunRegion(run int, mode Mode, file []byte, slots *kernel.Memory, 
 
 // RunGroups executes the program for as many workgroups as groups says, all lanes of n chunks of each. The register
 // with the workgroup's number is one more behind each.
-func (c *Code) RunGroups(mode Mode, groups uint32, file []byte, slots *kernel.Memory, n int) {
+func (c *Code) RunGroups(mode Mode, groups uint32, file []byte, slots *kernel.Memory, n int) Region {
 	binary.NativeEndian.PutUint32(file[c.left:], groups)
-	c.Run(0, mode, unsafe.Pointer(unsafe.SliceData(file)), slots, nil, 0, n)
+	return c.Run(0, mode, unsafe.Pointer(unsafe.SliceData(file)), slots, nil, 0, n)
 }
 
 // Fence orders streamed stores before what follows.

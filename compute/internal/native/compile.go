@@ -112,6 +112,8 @@ type compiler struct {
 	otherwise label // the loop that does without ways
 	aligned   uint8 // what has to be zero of where a loop streams to
 	later     []later
+	saves     bool  // code may stop at an access
+	saving    label // where it does
 }
 
 const never = math.MaxInt
@@ -158,6 +160,7 @@ func (c *compiler) write(run []Inst) {
 	if c.group.Valid {
 		c.nextGroup(top)
 	}
+	c.zero(rax)
 	c.leave()
 	c.writeLater()
 }
@@ -469,6 +472,16 @@ func (c *compiler) inst(in *Inst) {
 		return
 	case kernel.Store32, kernel.Store16, kernel.Store8:
 		c.stores(in)
+		return
+	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
+		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
+		kernel.AtomicXor32:
+		c.atomic(in)
+		return
+	case kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64:
+		c.loadPhysical(in)
+	case kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:
+		c.storePhysical(in)
 		return
 	case findWay:
 		c.findWay(in)

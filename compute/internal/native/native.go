@@ -32,7 +32,7 @@ const (
 	Linear
 )
 
-// Inst is an instruction of a run. Loads and stores are of 8, 16 and 32 bits. Op and the operands are
+// Inst is an instruction of a run. Loads and stores are of 8 to 64 bits. Op and the operands are
 // as in package kernel, or Shuffle and its like. Loads and stores access slot Slot at A + Base + Immediate, where Base
 // is none or uniform. Those of private memory access element A of Immediate registers, Apart bytes from each other, of
 // which C is the first; no other instruction of the run may have these as operands.
@@ -50,6 +50,8 @@ type Inst struct {
 	Target             int32 // of control flow
 	Count              uint8 // of a shift: the bits, if they are always the same, plus one
 	upper              bool  // it is for the upper lanes of wide registers
+	more               uint8 // of a load or store: how many bytes behind its own have to be within the memory, too
+	Unshared           bool  // of an atomic: nobody else accesses the memory
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
 }
 
@@ -69,6 +71,18 @@ func Supports(in *Inst) bool {
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
 	case kernel.Store32, kernel.Store8, kernel.Store16:
 		return in.Immediate < Limit/2 && !in.Once
+	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
+		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
+		kernel.AtomicXor32:
+		return in.Immediate < Limit/2 && !in.Once && in.C.Valid == (in.Op == kernel.AtomicCompareExchange32)
+	case kernel.Load64:
+		return in.Immediate < Limit/2-4 && (!in.Once || in.Pattern == Same)
+	case kernel.Store64:
+		return in.Immediate < Limit/2-4 && !in.Once
+	case kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64:
+		return in.A.Wide && !in.Base.Valid
+	case kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:
+		return in.A.Wide && !in.Base.Valid && !in.Once
 	case kernel.LoadPrivate32, kernel.StorePrivate32:
 		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
@@ -105,13 +119,17 @@ func (in *Inst) unit() int32 {
 	return 0
 }
 
-// Stores says whether it writes memory.
+// bytes is how many bytes of each lane have to be within the memory.
+func (in *Inst) bytes() int32 { return in.unit() + int32(in.more) }
+
+// Stores says whether it writes memory. Atomics do.
 func (in *Inst) Stores() bool {
 	switch in.Op {
-	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.StorePrivate32:
+	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64, kernel.StorePrivate32,
+		kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:
 		return true
 	}
-	return false
+	return in.Atomic()
 }
 
 // Private says whether it is an access of private memory.

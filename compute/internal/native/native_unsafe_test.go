@@ -82,14 +82,21 @@ func (m *machine) interpret(run []Inst, first, n int, pairs bool) {
 	}
 }
 
+// zeroWords are the offsets of an access that has none.
+var zeroWords [8]uint32
+
 func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 	for _, in := range run {
 		if in.Once != once {
 			continue
 		}
 		a := kernel.Args{Dst: m.bind(in.Dst), A: m.bind(in.A), B: m.bind(in.B), C: m.bind(in.C), Immediate: in.Immediate}
-		if in.accesses() {
-			a.C = kernel.Register{}
+		if in.accesses() || in.Atomic() || in.Op == kernel.Load64 || in.Op == kernel.Store64 {
+			if !in.Atomic() {
+				a.C = kernel.Register{}
+			} else if !in.A.Valid {
+				a.A = kernel.Register{Base: unsafe.Pointer(&zeroWords)}
+			}
 			a.Memory = &m.slots[in.Slot]
 			if in.Private() {
 				a.Memory = &kernel.Memory{Base: m.bind(in.C).Base, Size: 32 * chunks * in.Immediate}
@@ -97,6 +104,10 @@ func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 			if in.Base.Valid {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))
 			}
+		}
+		if in.Physical() {
+			a.Memory = &m.slots[3]
+			a.Immediate -= physicalStart
 		}
 		if in.Stores() || in.movesMasked() && !in.Once {
 			a.Mask = m.mask
@@ -171,7 +182,7 @@ func word(r *rand.Rand) uint32 {
 func supported() []kernel.Op {
 	var list []kernel.Op
 	for op := range kernel.NumOps {
-		if in := (Inst{Op: op}); Supports(&in) && !in.accesses() {
+		if in := (Inst{Op: op}); Supports(&in) && ops.Of(op).Space == ops.SpaceNone {
 			list = append(list, op)
 		}
 	}

@@ -60,6 +60,14 @@ func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 		both.A, both.B = in.A.halfRead(0), in.A.halfRead(1)
 		return append(list, both)
 	}
+	if in.Op == kernel.Load64 || in.Op == kernel.Store64 {
+		return c.appendWords(list, in)
+	}
+	if in.Physical() && in.physicalUnit() < 8 {
+		both := *in
+		both.A, both.C = in.A.halfRead(0), in.A.halfRead(1)
+		return append(list, both)
+	}
 	for k := range uint8(2) {
 		if k == 1 && in.Dst.Wide && in.Dst.Step == 0 {
 			copied := Inst{Op: kernel.Move64, Dst: in.Dst.half(1), A: in.Dst, Once: in.Once, Keep: in.Keep}
@@ -79,6 +87,34 @@ func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 		list = append(list, h)
 	}
 	return list
+}
+
+// appendWords appends a load or store of 64 bits, as one of the lower words and one of the upper ones.
+func (c *compiler) appendWords(list []Inst, in *Inst) []Inst {
+	words := [2]Register{}
+	var parts [2]Inst
+	for k := range words {
+		words[k] = Register{Offset: uint32(c.scratch) + placeOfWords + 32*uint32(k), Valid: true}
+		p := *in
+		p.Keep, p.Immediate, p.more = false, in.Immediate+4*uint64(k), uint8(4*(1-k))
+		if in.Words == 0 {
+			p.Words = 2
+		}
+		if in.Op == kernel.Load64 {
+			p.Op, p.Dst = kernel.Load32, words[k]
+		} else {
+			p.Op, p.B = kernel.Store32, words[k]
+		}
+		parts[k] = p
+	}
+	if in.Op == kernel.Load64 {
+		join := Inst{Op: kernel.Join64, Dst: in.Dst, A: words[0], B: words[1], Once: in.Once, Keep: in.Keep}
+		return c.appendHalves(append(list, parts[0], parts[1]), &join)
+	}
+	for k, op := range []kernel.Op{kernel.Low32, kernel.High32} {
+		list = c.appendHalves(list, &Inst{Op: op, Dst: words[k], A: in.B})
+	}
+	return append(list, parts[0], parts[1])
 }
 
 // choices are the operations that give one word of each lane. Their code is for all lanes: A is the lower ones, B the
@@ -154,6 +190,13 @@ var wideSequences = map[kernel.Op]func(c *compiler){
 	kernel.F64ToF32:       (*compiler).doubleToFloat,
 	kernel.F64ToS32:       (*compiler).doubleToSigned,
 	kernel.F64ToU32:       (*compiler).doubleToUnsigned,
+	kernel.DivU64:         divideWide(false, false, nil),
+	kernel.DivS64:         divideWide(true, false, nil),
+	kernel.RemU64:         divideWide(false, true, nil),
+	kernel.RemS64:         divideWide(true, true, nil),
+	kernel.ModS64:         divideWide(true, true, roundDown),
+	kernel.MulHighU64:     highWord(multiplies),
+	kernel.MulHighS64:     highWord(multipliesSigns),
 }
 
 // supportsWide says whether there is code for an operation that has operands of 64 bits.

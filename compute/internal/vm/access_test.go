@@ -211,7 +211,7 @@ func TestFaults(t *testing.T) {
 // wild is bindings that panic.
 type wild struct{ vmtest.Buffers }
 
-func (wild) Physical(uint64) (kernel.Memory, bool) { panic("wild") }
+func (wild) Physical(uint64) (kernel.Memory, uint64, bool) { panic("wild") }
 
 func TestPanicBecomesError(t *testing.T) {
 	a := vmtest.Assemble([3]uint32{8, 1, 1})

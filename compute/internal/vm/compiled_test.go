@@ -41,7 +41,7 @@ void main() {
 `
 
 // compiled is the machine of a shader.
-func compiled(t *testing.T, source string, defines ...string) *machine {
+func compiled(t testing.TB, source string, defines ...string) *machine {
 	t.Helper()
 	words, err := shaders.Source{Name: "shader.comp", Text: source, Defines: defines, Target: "vulkan1.3",
 		Invalid: true}.Compile()

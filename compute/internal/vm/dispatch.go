@@ -12,9 +12,9 @@ type Bindings interface {
 	Memory(set, binding, element uint32) kernel.Memory
 	Image(set, binding, element uint32) *sampling.View // also of texel buffers
 	Sampler(set, binding, element uint32) *sampling.Sampler
-	// Physical returns the mapped memory behind a device address, up to the end of the buffer or allocation that holds it;
-	// none: false.
-	Physical(address uint64) (kernel.Memory, bool)
+	// Physical returns the mapped memory of the buffer or allocation that holds a device address, and the address at which
+	// that begins; none: false.
+	Physical(address uint64) (m kernel.Memory, start uint64, found bool)
 }
 
 // Environment is what a program finds when it is executed, whatever its stage.

@@ -54,6 +54,7 @@ type Engine struct {
 	delays   bool         // some additions are done later
 	native   *native.Code // of runs of steps; nil if there is none
 	regions  []region     // loops in native: the first of its runs
+	physical []int32      // the steps that access memory by device address in native, by range
 	area     int          // bytes that they need behind the registers
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
 	storing  []bool       // by run: it stores to slots; for partial batches

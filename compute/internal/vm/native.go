@@ -235,14 +235,23 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 			n.Op = kernel.MoveMasked64
 		}
 	case program.Access:
-		if in.Dynamic || in.A.Size == 0 || e.delays && p.Slots[in.Index].Kind == program.SlotBuffer {
+		if in.Dynamic || in.A.Size == 0 && !ops.Updates(in.Op) || e.delays && p.Slots[in.Index].Kind == program.SlotBuffer {
 			return n, false
 		}
 		n.Once = e.steps[i].once
 		n.C = native.Register{}
+		if ops.Updates(in.Op) {
+			n.C = native.Register{Offset: in.D.Offset, Step: in.D.Step, Valid: in.D.Size > 0, Wide: in.D.Size == 64}
+			n.Unshared = p.Slots[in.Index].Kind == program.SlotShared
+		}
 		if in.A.Uniform() {
 			n.Pattern = native.Same
 		}
+	case program.AccessPhysical:
+		if e.delays || in.Base.Size > 0 || ops.Updates(in.Op) {
+			return n, false
+		}
+		n.Slot, n.Once, n.C = e.rangeSlot(p, i), e.steps[i].once, native.Register{}
 	case program.AccessPrivate:
 		n.Apart, n.Pattern = uint32(32*e.chunks), native.Any
 	case program.CallSubgroup:
@@ -260,6 +269,16 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 		return n, false
 	}
 	return n, native.Supports(&n)
+}
+
+// rangeSlot is the first of the two slots for the range of an access by device address, behind those of the program.
+func (e *Engine) rangeSlot(p *program.Program, i int) int32 {
+	n := slices.Index(e.physical, int32(i))
+	if n < 0 {
+		n = len(e.physical)
+		e.physical = append(e.physical, int32(i))
+	}
+	return int32(len(p.Slots) + 2*n)
 }
 
 // countOf is the count of a shift whose count is a constant, plus one; 0 of others.
@@ -314,7 +333,8 @@ type maskUses struct{ partial, stores, writes bool }
 // allow says whether a run may go on with an instruction, and notes it.
 func (u *maskUses) allow(in *native.Inst) bool {
 	stores := storesToSlot(*in)
-	writes := in.Op == kernel.MoveMasked32 || in.Stores() && !stores
+	// A load by device address looks for the lanes that need its memory.
+	writes := in.Op == kernel.MoveMasked32 || !stores && (in.Stores() || in.Physical())
 	if u.partial && (stores && u.writes || writes && u.stores) {
 		return false
 	}

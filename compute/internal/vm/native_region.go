@@ -6,6 +6,7 @@ import (
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
+	"farside/compute/internal/ops"
 	"farside/compute/internal/program"
 )
 
@@ -217,6 +218,9 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		}
 		run = append(run, in)
 	}
+	if mayWait(run) {
+		return nil, nil
+	}
 	if uniform > 2*varying {
 		return nil, nil // done once for all lanes it is less work
 	}
@@ -230,6 +234,21 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		r.masks = append(r.masks, int32(slices.Index(e.masks, o)))
 	}
 	return run, r
+}
+
+// mayWait says whether lanes of a loop may wait for what lanes of other chunks do in it: it has an atomic, and looks at
+// what that changes.
+func mayWait(run []native.Inst) bool {
+	for i := range run {
+		in := &run[i]
+		if in.Atomic() && (in.Dst.Valid || slices.ContainsFunc(run, func(o native.Inst) bool {
+			loads := o.Op < kernel.NumOps && ops.Loads(o.Op) && !o.Private()
+			return loads && (o.Slot == in.Slot || o.Physical())
+		})) {
+			return true
+		}
+	}
+	return false
 }
 
 // regionControl is control flow as package native has it, with the masks still to come.
@@ -282,6 +301,10 @@ func (w *worker) runRegion(s *step) bool {
 		var loop int32
 		if at, loop = w.runPart(r, at); at.Ended() {
 			break
+		}
+		if loop < 0 {
+			w.missed()
+			continue
 		}
 		if w.tick(ticks, loop) {
 			return false

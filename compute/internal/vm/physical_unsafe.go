@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/native"
 	"farside/compute/internal/ops"
 )
 
@@ -84,8 +85,7 @@ func (w *worker) accessNear(s *step) bool {
 	return true
 }
 
-// physical is a range that begins at an address or before it, and contains it; without a size if there is no memory.
-// The step remembers it.
+// physical is the range that contains an address; without a size if there is no memory. The step remembers it.
 func (w *worker) physical(s *step, address uint64) physicalRange {
 	d := &w.dynamic
 	for i, r := range d.ranges {
@@ -94,11 +94,11 @@ func (w *worker) physical(s *step, address uint64) physicalRange {
 			return r
 		}
 	}
-	m, ok := w.run.Bindings.Physical(address)
+	m, start, ok := w.run.Bindings.Physical(address)
 	if !ok || m.Size == 0 {
 		return physicalRange{start: address}
 	}
-	r := physicalRange{address, m}
+	r := physicalRange{start, m}
 	d.ranges[d.replace] = r
 	s.rangeOf = d.replace
 	d.replace = (d.replace + 1) % len(d.ranges)
@@ -118,7 +118,7 @@ func (w *worker) accessPhysical(s *step) {
 	d := &w.dynamic
 	s.args.Memory = &d.memory
 	immediate := s.immediate()
-	// Most often all addresses are in one buffer. The range that the lowest is in goes on to the buffer's end.
+	// Most often all addresses are in one buffer.
 	lowest, highest := ^uint64(0), uint64(0)
 	first, end := w.active.first, w.active.end
 	if s.once {
@@ -142,25 +142,76 @@ func (w *worker) accessPhysical(s *step) {
 		w.access(s)
 		return
 	}
-	s.args.Mask = d.maskAt
 	for chunk := first; chunk < end; chunk++ {
-		active, left := w.chunk64(addresses, chunk), *w.activeMask(chunk)
-		for lane := range left {
-			if left[lane] == 0 {
-				continue
-			}
-			r := w.physical(s, active[lane]+immediate)
-			for other := range left {
-				d.mask[other] = 0
-				if other == lane || active[other]+immediate-r.start < r.memory.Size {
-					d.mask[other] = left[other]
-					left[other] = 0
-				}
-			}
-			d.memory = r.memory
-			s.args.Immediate = immediate - r.start
-			s.run(&s.args, chunk, 1)
+		w.accessLanes(s, w.chunk64(addresses, chunk), *w.activeMask(chunk), chunk)
+	}
+}
+
+// accessLanes accesses memory by device address for lanes of a chunk, at once for those in the same range. It gives the
+// last range.
+func (w *worker) accessLanes(s *step, addresses *[kernel.Width]uint64, left [kernel.Width]uint32, chunk int) (
+	r physicalRange) {
+	d, immediate := &w.dynamic, s.immediate()
+	s.args.Memory, s.args.Mask = &d.memory, d.maskAt
+	for lane := range left {
+		if left[lane] == 0 {
+			continue
 		}
+		r = w.physical(s, addresses[lane]+immediate)
+		for other := range left {
+			d.mask[other] = 0
+			if other == lane || addresses[other]+immediate-r.start < r.memory.Size {
+				d.mask[other] = left[other]
+				left[other] = 0
+			}
+		}
+		d.memory = r.memory
+		s.args.Immediate = immediate - r.start
+		s.run(&s.args, chunk, 1)
+	}
+	return r
+}
+
+// missed does the access at which machine code has stopped, and leaves the range for the next time.
+func (w *worker) missed() {
+	m := w.native.Miss(w.file)
+	slots := (*[2]kernel.Memory)(w.slots[m.Slot:])
+	s := &w.steps[w.engine.physical[(int(m.Slot)-len(w.program.Slots))/2]]
+	for lane := range m.Addresses {
+		m.Addresses[lane] += slots[0].Size
+	}
+	switch {
+	case s.once:
+		m.Active = [kernel.Width]uint32{^uint32(0)}
+	case m.Part == 1:
+		clear(m.Active[kernel.Width/2:])
+	case m.Part == 2:
+		clear(m.Active[:kernel.Width/2])
+	}
+	args := s.args
+	s.args.A = kernel.Register{Base: unsafe.Pointer(&m.Addresses), Step: 64}
+	values := kernel.Register{Base: unsafe.Pointer(&m.Values), Step: 64}
+	if ops.Stores(s.inst.Op) {
+		s.args.B = values
+	} else {
+		s.args.Dst, m.Values = values, [kernel.Width]uint64{}
+	}
+	r := w.accessLanes(s, &m.Addresses, m.Active, 0)
+	s.args = args
+	if s.once {
+		spreadFirst(s.width, m)
+	}
+	native.Range(slots, r.start-s.immediate(), r.memory, s.width)
+}
+
+// spreadFirst gives all lanes the value of the first.
+func spreadFirst(width uint64, m *native.Miss) {
+	first := m.Values[0]
+	if width < 8 {
+		first = first&math.MaxUint32 | first<<32
+	}
+	for i := range m.Values {
+		m.Values[i] = first
 	}
 }
 

@@ -16,7 +16,7 @@ func (w *worker) begin(x *execution) {
 	copy(w.slots, x.slots)
 	clear(w.images)
 	w.native = w.engine.native
-	for _, m := range w.slots {
+	for _, m := range x.slots {
 		if m.Size >= native.Limit {
 			w.native = nil
 		}

@@ -94,7 +94,7 @@ func (w *worker) init(e *Engine, p *program.Program) {
 	w.engine, w.program, w.kernels = e, p, e.kernels
 	w.file = aligned(int(p.FileSize) + max(native.Scratch+32*maxNames, e.area))
 	w.steps = append([]step(nil), e.steps...)
-	w.slots = make([]kernel.Memory, len(p.Slots))
+	w.slots = make([]kernel.Memory, len(p.Slots)+2*len(e.physical))
 	w.privates = make([]kernel.Memory, len(e.privates))
 	w.images = make([]imageBinding, len(p.Images))
 	w.pending = make([]pending, len(e.masks)+1)
@@ -182,7 +182,8 @@ func (w *worker) bindStep(s *step) {
 
 // runRow executes the program for n batches, each of whose input in Engine.rows is one more than in the one before.
 func (w *worker) runRow(n uint32) {
-	w.native.RunGroups(w.mode(), n, w.file, unsafe.SliceData(w.slots), w.start.end)
+	at := w.native.RunGroups(w.mode(), n, w.file, unsafe.SliceData(w.slots), w.start.end)
+	w.resume(at, 0, w.start.end)
 }
 
 // mode is how the active lanes execute machine code.
@@ -204,8 +205,17 @@ func (w *worker) runNative(run int) {
 		w.findActing()
 		mode, mask = native.Masked, w.effects.acting.Base
 	}
-	w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), mask, w.active.first,
-		w.active.end-w.active.first)
+	first, n := w.active.first, w.active.end-w.active.first
+	at := w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), mask, first, n)
+	w.resume(at, first, n)
+}
+
+// resume has machine code go on, as often as it stops at an access by device address.
+func (w *worker) resume(at native.Region, first, n int) {
+	for !at.Ended() {
+		w.missed()
+		at = w.native.Resume(at, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), first, n)
+	}
 }
 
 // setLanes lets chunks of a mask have the lanes whose bits are set.

@@ -136,13 +136,13 @@ func (b Buffers) Memory(set, binding, element uint32) kernel.Memory {
 func (b Buffers) Image(set, binding, element uint32) *sampling.View      { return nil }
 func (b Buffers) Sampler(set, binding, element uint32) *sampling.Sampler { return nil }
 
-func (b Buffers) Physical(address uint64) (kernel.Memory, bool) {
+func (b Buffers) Physical(address uint64) (m kernel.Memory, start uint64, found bool) {
 	for start, words := range b.Addresses {
-		if skip := address - start; skip < uint64(4*len(words)) {
-			return kernel.Memory{Base: unsafe.Add(unsafe.Pointer(&words[0]), skip), Size: uint64(4*len(words)) - skip}, true
+		if address-start < uint64(4*len(words)) {
+			return kernel.Memory{Base: unsafe.Pointer(&words[0]), Size: uint64(4 * len(words))}, start, true
 		}
 	}
-	return kernel.Memory{}, false
+	return kernel.Memory{}, 0, false
 }
 
 // Image emits an instruction on an image.

@@ -1,0 +1,101 @@
+package native
+
+// Quotients, remainders and high words of 64 bits, which there are no instructions on vectors for, go lane by lane.
+
+// notNegative is of a jump behind test.
+const notNegative condition = 9
+
+// byLane makes an operation of what write does: it has A and B in rax and rcx, and leaves the result in rax.
+func byLane(write func(c *compiler)) func(c *compiler) {
+	return func(c *compiler) {
+		a, b := c.scratch+placeOfAddresses, c.scratch+placeOfAddresses+32
+		c.store(at(file, a), c.vector(0, spare[0]))
+		c.store(at(file, b), c.vector(1, spare[1]))
+		for lane := range int32(4) {
+			c.load64(rax, at(file, a+8*lane))
+			c.load64(rcx, at(file, b+8*lane))
+			write(c)
+			to := spare[2+lane/2]
+			if lane%2 == 0 {
+				c.vex(vmovqInto, uint8(to), 0, reg(vector(rax)), 0)
+			} else {
+				c.vex(vpinsrq, uint8(to), uint8(to), reg(vector(rax)), 1)
+				c.bytes(1)
+			}
+		}
+		c.immediate(vinsertf128, c.result(), spare[2], reg(spare[3]), 1)
+	}
+}
+
+// The members of a group of instructions on rax, rdx and an operand.
+const (
+	negates         = 3
+	multiplies      = 4
+	multipliesSigns = 5
+	divides         = 6
+	dividesSigns    = 7
+)
+
+func (c *compiler) unary(member uint8, r general) { c.integer(true, 0xf7, member, reg(vector(r)), 0) }
+
+func (c *compiler) copy(dst, from general) { c.integer(true, 0x8b, uint8(dst), reg(vector(from)), 0) }
+
+func highWord(member uint8) func(c *compiler) {
+	return byLane(func(c *compiler) {
+		c.unary(member, rcx)
+		c.copy(rax, rdx)
+	})
+}
+
+// divideWide divides, and gives the quotient or the remainder. What is divided by 0 is all ones, or what it was.
+func divideWide(signed, remainder bool, then func(c *compiler)) func(c *compiler) {
+	return byLane(func(c *compiler) {
+		zero, done := c.label(), c.label()
+		c.test(rcx)
+		c.jumpIf(equal, zero)
+		if signed {
+			// The processor raises an exception where the quotient of the least number by -1 has no place.
+			minus := c.label()
+			c.arithmetic(compares, rcx, -1)
+			c.jumpIf(equal, minus)
+			c.behind(minus, done, func() {
+				if remainder {
+					c.zero(rax)
+				} else {
+					c.unary(negates, rax)
+				}
+			})
+			c.bytes(0x48, 0x99) // CQO
+			c.unary(dividesSigns, rcx)
+		} else {
+			c.zero(rdx)
+			c.unary(divides, rcx)
+		}
+		if remainder {
+			c.copy(rax, rdx)
+		}
+		if then != nil {
+			then(c)
+		}
+		c.place(done)
+		c.behind(zero, done, func() {
+			if !remainder {
+				c.zero(rax)
+				c.arithmetic(subtracts, rax, 1)
+			}
+		})
+	})
+}
+
+// roundDown adds rcx to the remainder in rax, if that has another sign.
+func roundDown(c *compiler) {
+	same := c.label()
+	c.test(rax)
+	c.jumpIf(equal, same)
+	c.copy(rdx, rax)
+	c.xor(rdx, rcx)
+	c.test(rdx)
+	c.jumpIf(notNegative, same)
+	c.add(rax, rcx)
+	c.place(same)
+}
