@@ -184,7 +184,7 @@ void main() {
 	if (x % 7 == 2) demote;
 	color = vec4(dFdxFine(a.x), dFdyFine(a.y), dFdxCoarse(a.x), dFdyCoarse(a.y));
 	ints = ivec2(helperInvocationEXT() ? 1 : 0, gl_FrontFacing ? 3 : 4);
-	counts[64 + x] = 9;
+	counts[256 + x] = 9;
 	gl_FragDepth = 0.5;
 }`, func(t *testing.T, p *Program) {
 		if m := p.Stage(); !m.Discards || !m.Derivatives || !m.Effects || !m.DepthReplacing || m.PerSample {
@@ -201,7 +201,7 @@ void main() {
 		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFrontFacing},
 			func(lane int) uint32 { return uint32(lane & 1) })
 		v := environment()
-		counts := make([]uint32, 128)
+		counts := make([]uint32, 512)
 		v.Bindings = vmtest.Buffers{Words: [][]uint32{counts}}
 		lanes, effects := b.all(), b.all()
 		effects[2] = 0x0f
@@ -213,7 +213,7 @@ void main() {
 			if got := effects[lane/8]>>(lane%8)&1 != 0; got != acts {
 				t.Errorf("lane %d: effects %v, want %v", lane, got, acts)
 			}
-			if got, want := counts[64+lane] != 0, acts; got != want {
+			if got, want := counts[256+lane] != 0, acts; got != want {
 				t.Errorf("lane %d: late store %v, want %v", lane, got, want)
 			}
 			if got := counts[lane] != 0; got != had {

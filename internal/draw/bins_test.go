@@ -11,6 +11,7 @@ import (
 
 	"farside/compute"
 	"farside/internal/vk"
+	"farside/spirv"
 )
 
 // shareAlways has small draws go to several workers, in small tiles.
@@ -125,14 +126,19 @@ func TestBinsEnd(t *testing.T) {
 	}()
 }
 
-// TestVectorBlends has blending of bytes give the same bits on vectors and in Go.
+// TestVectorBlends has writing and blending of bytes give the same bits on vectors and in Go.
 func TestVectorBlends(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
+	t.Cleanup(func() { narrow = false })
 	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
 	for round := range 400 {
-		blend := Blend{BlendEnable: 1, SrcColorBlendFactor: factor(), DstColorBlendFactor: factor(),
-			ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(), DstAlphaBlendFactor: factor(),
-			AlphaBlendOp: vk.BlendOp(random.IntN(3)), ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+		blend := Blend{BlendEnable: vk.Bool32(min(round%5, 1)), SrcColorBlendFactor: factor(),
+			DstColorBlendFactor: factor(), ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(),
+			DstAlphaBlendFactor: factor(), AlphaBlendOp: vk.BlendOp(random.IntN(3)),
+			ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+		if round%7 < 3 {
+			blend.ColorWriteMask = 15
+		}
 		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32}[round%3]
 		var data []float32
 		for range 30 {
@@ -144,17 +150,21 @@ func TestVectorBlends(t *testing.T) {
 			}
 		}
 		data[4] = float32(math.NaN())
-		outputs, constants := 3+random.IntN(2), [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
+		mask, outputs := random.Uint32()|random.Uint32(), 3+random.IntN(2)
+		constants := [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
 		var scenes [2]*scene
 		for i := range scenes {
-			s := newScene(t, f, 9, 9, []uint32{1, 4}[round&1], 4)
+			s := newScene(t, f, 9, 9, []uint32{1, 4, 1, 2, 1, 8, 4, 16}[round&7], 4)
 			s.vertices(data...)
-			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%5 == 0
+			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%11 == 0
+			if round&2 != 0 {
+				s.state.SampleMask = mask
+			}
 			s.state.Fragment.(*goShader).out = s.state.Fragment.(*goShader).out[:outputs]
 			for k := range s.pass.Colors[0].Image.Bytes {
 				s.pass.Colors[0].Image.Bytes[k] = byte(k*k + round)
 			}
-			s.InOrder = i == 0
+			s.InOrder, narrow = i == 0, round%3 == 0
 			s.draw(t)
 			scenes[i] = s
 		}
@@ -197,5 +207,92 @@ func TestBinsHide(t *testing.T) {
 		if hidden != (seed%5 != 0) {
 			t.Errorf("seed %d: %d fragments in order, %d in bins", seed, shaded[0].Load(), shaded[1].Load())
 		}
+	}
+}
+
+// TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
+// of all widths and in Go.
+func TestVectorInputs(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	t.Cleanup(func() { narrow = false })
+	for round := range 60 {
+		var data []float32
+		for range 3 * (1 + round%3) {
+			w := 0.25 + 4*random.Float32()
+			data = append(data, w*(4*random.Float32()-2), w*(4*random.Float32()-2), 0.5*w, w)
+			for range 4 {
+				data = append(data, float32(random.NormFloat64()))
+			}
+		}
+		var scenes [3]*scene
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, 1, 4)
+			s.vertices(data...)
+			s.InOrder, narrow = i == 0, i == 1
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d, narrow vectors", round))
+		scenes[2].same(t, scenes[0], fmt.Sprintf("round %d, wide vectors", round))
+	}
+}
+
+// TestVectorDepths has tests of depth give the same bits and counts on vectors and in Go.
+func TestVectorDepths(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 8))
+	passed := 0
+	for round := range 400 {
+		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8}[random.IntN(5)]
+		width, height := uint32(1+random.IntN(150)), uint32(1+random.IntN(20))
+		var data []float32
+		for range 3 * (1 + random.IntN(12)) {
+			data = append(data, 3*random.Float32()-1.5, 3*random.Float32()-1.5, 1.4*random.Float32()-0.2, 1)
+			for range 4 {
+				data = append(data, random.Float32())
+			}
+		}
+		stored := make([]byte, 97)
+		for i := range stored {
+			stored[i] = byte(random.Uint32() & random.Uint32())
+		}
+		op, mask := vk.CompareOp(random.IntN(8)), random.Uint32()|random.Uint32()|random.Uint32()
+		choices, scissor := random.Uint32(), random.IntN(4)
+		var scenes [2]*scene
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
+			img := s.withDepth(t, f, samples)
+			for k := range img.Bytes {
+				img.Bytes[k] = stored[k%len(stored)]
+				if k%4 == 3 {
+					img.Bytes[k] = []byte{0x3f, 0x3e, 0x7f, 0xff}[k/4%4] // floats below 1, or NaN
+				}
+			}
+			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = true, choices&3 != 0, op
+			s.state.DepthClip, s.state.DepthClamp = choices&4 != 0, choices&8 != 0
+			s.state.SampleMask = mask
+			s.state.Scissors[0].Offset.X = int32(scissor)
+			fs := s.state.Fragment.(*goShader)
+			fs.in = join(fs.in, builtins(spirv.BuiltInSampleMask, 1))
+			fs.modes = compute.StageModes{EarlyTests: choices&16 != 0, PostDepth: choices&32 != 0}
+			fs.code = func(l *lane) bool {
+				copy(l.out, l.in)
+				l.out[3] = l.in[4] << 27 >> 2 // a float that tells which samples there were
+				return true
+			}
+			if choices>>6&3 == 0 {
+				s.state.Fragment = nil
+			}
+			s.vertices(data...)
+			s.InOrder = i == 0
+			s.draw(t)
+			scenes[i] = s
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v, %v, %d samples", round, f, op, samples))
+		if scenes[0].stats.Samples > 0 {
+			passed++
+		}
+	}
+	if passed < 100 {
+		t.Errorf("only %d draws have samples", passed)
 	}
 }

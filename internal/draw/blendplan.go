@@ -7,33 +7,63 @@ import (
 	"farside/internal/vk"
 )
 
-// blendTerms are a factor of blending as a sum. All terms but one, and the constant, are zero: whatever the order of
-// additions, no sum is rounded but the last.
-type blendTerms struct {
-	source, sourceAlpha, there, thereAlpha, constant [4]float64
+// The rows of a plan: what factors are made of, for four texels.
+const (
+	rowOfOnes      = 0
+	rowOfSource    = 1 // by channel
+	rowOfThere     = 5
+	rowOfConstants = 9
+	planRows       = 13
+)
+
+// colorFactor is a factor of blending as offset + sign*row.
+type colorFactor struct {
+	row          int // bytes from the rows' beginning
+	sign, offset float64
 }
 
-// blendPlan is blending of texels of four UNORM bytes on vectors, of which one has the channels of a texel.
-type blendPlan struct {
-	words     [4]*uint32 // of the source, by channel
-	from, to  blendTerms // what the source and what is there is multiplied with
-	take, put [16]byte   // how bytes go to the words of channels, and back
-	mask      uint32     // bits that are written
+// colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or
+// of eight.
+type colorPlan struct {
+	rows       [planRows][8]float64
+	bytes      *byte // the first texel of the first layer
+	rowPitch   int
+	layerPitch int
+	texelPitch int
+	words      [4]*uint32     // of the source, by channel
+	from, to   [4]colorFactor // what the source and what is there is multiplied with
+	take, put  [4][32]byte    // how the bytes of a channel become words, and back
+	mask       uint32         // bits that are written
+	samples    uint32         // all that there are
+	blends     bool           // what is there takes part
+	wide       bool           // two quads at once
 }
 
 // plan makes the plan; false: there is none. What is subtracted has its factor negated, which rounds nothing.
-func (p *blendPlan) plan(c *colorTarget) bool {
+func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	b := &c.blend
-	if !c.bytes4 || b.dual || b.saturates {
+	if !c.bytes4 || c.logic || c.reads && (b.dual || b.saturates) {
 		return false
 	}
-	*p = blendPlan{mask: binary.LittleEndian.Uint32(c.bitMask[:])}
-	for i := range 16 {
-		p.take[i], p.put[i] = 0x80, 0x80 // zero
+	*p = colorPlan{mask: binary.LittleEndian.Uint32(c.bitMask[:]), samples: 1<<c.samples - 1, rowPitch: c.rowPitch,
+		layerPitch: c.layerPitch, texelPitch: 4 * c.samples, blends: c.reads || !c.whole, wide: wide}
+	for k := range p.rows[rowOfOnes] {
+		p.rows[rowOfOnes][k] = 1
 	}
 	for i := range 4 {
-		at := c.shift[i] / 8
-		p.take[4*i], p.put[at] = at, byte(4*i)
+		for k := range p.rows[rowOfConstants+i] {
+			p.rows[rowOfConstants+i][k] = b.constants[i]
+		}
+		for k := range p.take[i] {
+			p.take[i][k], p.put[i][k] = 0x80, 0x80 // zero
+		}
+		for k, at := byte(0), c.shift[i]/8; k < 32; k += 4 { // of its half, as VPSHUFB has it
+			p.take[i][k], p.put[i][k+at] = k&15+at, k&15
+		}
+		if !c.reads {
+			p.from[i].sign = 1 // of ones
+			continue
+		}
 		from, to := 1.0, 1.0
 		switch b.op[i] {
 		case vk.BLEND_OP_ADD:
@@ -44,35 +74,27 @@ func (p *blendPlan) plan(c *colorTarget) bool {
 		default:
 			return false
 		}
-		p.from.set(&b.src[i], i, from, b)
-		p.to.set(&b.dst[i], i, to, b)
+		p.from[i], p.to[i] = planFactor(&b.src[i], from), planFactor(&b.dst[i], to)
 	}
 	return true
 }
 
-// set sets the terms of a channel's factor.
-func (t *blendTerms) set(f *factor, channel int, sign float64, b *blending) {
-	own, alpha := &t.source, &t.sourceAlpha
+// planFactor is a factor times 1 or -1.
+func planFactor(f *factor, sign float64) colorFactor {
+	row := rowOfOnes
 	switch f.row {
-	case rowOnes:
-		t.constant[channel] = sign * (f.offset + f.sign)
-		return
-	case rowConstants:
-		t.constant[channel] = sign * (f.offset + f.sign*b.constants[f.at&3])
-		return
+	case rowSource:
+		row = rowOfSource + int(f.at&3)
 	case rowThere:
-		own, alpha = &t.there, &t.thereAlpha
+		row = rowOfThere + int(f.at&3)
+	case rowConstants:
+		row = rowOfConstants + int(f.at&3)
 	}
-	t.constant[channel] = sign * f.offset
-	if int(f.at) == channel {
-		own[channel] = sign * f.sign
-	} else {
-		alpha[channel] = sign * f.sign
-	}
+	return colorFactor{row: row * 64, sign: sign * f.sign, offset: sign * f.offset}
 }
 
-// blendPlanned blends the samples of a batch with what is there, in the order of the primitives.
-func (o *outputStage) blendPlanned(r *run, f *fragmentStage, c *colorTarget) {
+// writePlanned writes the samples of a batch, in the order of the primitives.
+func (o *outputStage) writePlanned(r *run, f *fragmentStage, c *colorTarget) {
 	p := &c.plan
 	for k := range p.words {
 		words := c.source.component[k]
@@ -81,47 +103,18 @@ func (o *outputStage) blendPlanned(r *run, f *fragmentStage, c *colorTarget) {
 		}
 		p.words[k] = &words[0]
 	}
-	o.n = 0
-	for i := range f.quads {
-		q := &f.quads[i]
-		if q.cover[0]|q.cover[1]|q.cover[2]|q.cover[3] == 0 {
-			continue
-		}
-		first := c.at(q.x, q.y, f.prims[q.prim].layer)
-		if o.n+4*c.samples > groupTexels {
-			o.blendPlan(c)
-		}
-		for k, cover := range q.cover {
-			at := first + k>>1*c.rowPitch + k&1*4*c.samples
-			if c.samples == 1 {
-				if cover&1 != 0 {
-					o.group[o.n] = groupTexel{at, 4*i + k}
-					o.n++
-				}
-				continue
-			}
-			for s := range c.samples {
-				if cover>>s&1 != 0 {
-					o.group[o.n] = groupTexel{at + 4*s, 4*i + k}
-					o.n++
-				}
-			}
-		}
+	p.bytes = &c.bytes[c.base]
+	n := len(f.quads)
+	switch {
+	case c.samples > 1 && !p.blends:
+		storeSamplesAVX2(p, &f.quads[0], n, &f.prims[0])
+	case c.samples > 1:
+		blendSamplesAVX2(p, &f.quads[0], n, &f.prims[0])
+	case p.blends:
+		blendQuadsAVX2(p, &f.quads[0], n, &f.prims[0])
+	default:
+		storeQuadsAVX2(p, &f.quads[0], n, &f.prims[0])
 	}
-	o.blendPlan(c)
-}
-
-// blendPlan blends the group. A texel beyond the end would be a panic, not a write to what is there.
-func (o *outputStage) blendPlan(c *colorTarget) {
-	most := 0
-	for i := range o.group[:o.n] {
-		most = max(most, o.group[i].at)
-	}
-	if o.n > 0 {
-		_ = c.bytes[most:][:4]
-		blendAVX2(&c.bytes[0], &o.group[0], o.n, &c.plan)
-	}
-	o.n = 0
 }
 
 // same is words of the number 0 or 1 for all lanes.

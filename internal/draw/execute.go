@@ -57,6 +57,7 @@ func (r *run) release() {
 	r.draw, r.state, r.pass, r.err = nil, nil, nil, nil
 	r.depth, r.stencil = surface{}, surface{}
 	clear(r.colors[:cap(r.colors)])
+	r.tests.rows.at = nil
 	r.vertices.release()
 	r.shading.release()
 	r.releaseWorkers()

@@ -206,7 +206,7 @@ func (f *fragmentStage) locate(r *run) {
 			continue
 		}
 		if i == int(compute.AtCenter) && f.vector {
-			weighAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
+			f.weigh(w)
 			continue
 		}
 		l := &f.positions[i%3]
@@ -222,6 +222,36 @@ func (f *fragmentStage) locate(r *run) {
 				w.b1[lane], w.b2[lane] = p.b[0].at(dx, dy)*scale, p.b[1].at(dx, dy)*scale
 			}
 		}
+	}
+}
+
+// pairs is how many of the quads are those of the only primitive that there is, and can be gone through by twos.
+func (f *fragmentStage) pairs() int {
+	if !f.wide || len(f.prims) != 1 {
+		return 0
+	}
+	return len(f.quads) &^ 1
+}
+
+// weigh finds the weights at the centres of pixels.
+func (f *fragmentStage) weigh(w *weights) {
+	n := f.pairs()
+	if n > 0 {
+		weighAVX512(&f.quads[0], n, &f.prims[0], &w.b1[0], &w.b2[0])
+	}
+	if n < len(f.quads) {
+		weighAVX2(&f.quads[n], len(f.quads)-n, &f.prims[0], &w.b1[4*n], &w.b2[4*n])
+	}
+}
+
+// interpolate makes an input of the weights.
+func (f *fragmentStage) interpolate(in *fragmentInput, dst []uint32, b1, b2 []float64) {
+	n := f.pairs()
+	if n > 0 {
+		interpolateAVX512(&dst[0], n, &f.attrs[in.at], &b1[0], &b2[0])
+	}
+	if n < len(f.quads) {
+		interpolateAVX2(&dst[4*n], &f.quads[n], len(f.quads)-n, &f.attrs[in.at], 8*f.perAttr, &b1[4*n], &b2[4*n])
 	}
 }
 
@@ -246,7 +276,7 @@ func (f *fragmentStage) fillInputs(r *run) {
 			w := &f.places[in.place]
 			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
 			if f.vector {
-				interpolateAVX2(&dst[0], &f.quads[0], len(f.quads), &f.attrs[in.at], 8*f.perAttr, &b1[0], &b2[0])
+				f.interpolate(in, dst, b1, b2)
 				continue
 			}
 			for k := range f.quads {

@@ -19,17 +19,33 @@ const (
 // colorTarget is a colour attachment and what is done to it.
 type colorTarget struct {
 	surface
-	blend        blending
-	write        bool // some channel is written
-	whole        bool // all of a texel's bits are
-	reads        bool // what is there takes part
-	logic        bool
-	bytes4       bool // the channels are four bytes of kind UNORM
-	shift        [4]uint8
-	bitMask      [mostTexel]byte
+	*colorState
 	source, dual *colorOutput
-	planned      bool // plan is there
-	plan         blendPlan
+}
+
+// colorState is how a colour attachment is written. It stays for draws to come that have the same key.
+type colorState struct {
+	key     colorKey
+	blend   blending
+	write   bool // some channel is written
+	whole   bool // all of a texel's bits are
+	reads   bool // what is there takes part
+	logic   bool
+	bytes4  bool // the channels are four bytes of kind UNORM
+	shift   [4]uint8
+	bitMask [mostTexel]byte
+	planned bool // plan is there
+	plan    colorPlan
+}
+
+// colorKey is what the state of an attachment is made of.
+type colorKey struct {
+	codec                       *texel.Codec // nil: nothing is written
+	samples                     int
+	rowPitch, layerPitch        int
+	blend                       Blend
+	constants                   [4]uint32 // as bits: zeros have signs
+	logic, smooth, vector, wide bool
 }
 
 // colorOutput is the words of an output location of the shader.
@@ -42,7 +58,8 @@ type colorOutput struct {
 // outputStage writes colours.
 type outputStage struct {
 	outputs []colorOutput
-	alpha   []uint32 // of location 0
+	states  []*colorState // by attachment
+	alpha   []uint32      // of location 0
 	floats  [][4]float64
 	second  [][4]float64
 	uints   [][4]uint64
@@ -64,10 +81,17 @@ type outputStage struct {
 // groupTexel is a sample of an attachment and the lane that it is written from.
 type groupTexel struct{ at, lane int }
 
-func (o *outputStage) release() { clear(o.outputs[:cap(o.outputs)]); o.alpha = nil }
+func (o *outputStage) release() {
+	clear(o.outputs[:cap(o.outputs)])
+	o.alpha = nil
+	for _, c := range o.states {
+		c.plan.bytes, c.plan.words = nil, [4]*uint32{}
+	}
+}
 
 // prepare finds out which output goes to which attachment, and how.
-func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.Batch, lanes int, vector bool) error {
+func (o *outputStage) prepare(r *run, outputs []compute.Variable, f *fragmentStage) error {
+	batch, lanes := f.batch, f.lanes
 	o.outputs, o.alpha = o.outputs[:0], nil
 	for i := range outputs {
 		v := &outputs[i]
@@ -91,7 +115,7 @@ func (o *outputStage) prepare(r *run, outputs []compute.Variable, batch compute.
 		o.encoded = make([]byte, lanes*mostTexel)
 	}
 	for i := range r.colors {
-		o.plan(r, i, vector)
+		o.plan(r, i, f)
 	}
 	return nil
 }
@@ -106,20 +130,38 @@ func (o *outputStage) find(location, index uint32) *colorOutput {
 }
 
 // plan decides how an attachment is written.
-func (o *outputStage) plan(r *run, i int, vector bool) {
+func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 	c := &r.colors[i]
 	location := uint32(i)
 	if at := r.pass.ColorLocations; i < len(at) {
 		location = at[i]
 	}
 	c.source, c.dual = o.find(location, 0), o.find(location, 1)
-	c.write = false
-	if !c.present() || c.source == nil || i >= len(r.state.Blends) {
+	for len(o.states) <= i {
+		o.states = append(o.states, new(colorState))
+	}
+	c.colorState = o.states[i]
+	var key colorKey
+	if c.present() && c.source != nil && i < len(r.state.Blends) {
+		key = colorKey{codec: c.codec, samples: c.samples, rowPitch: c.rowPitch, layerPitch: c.layerPitch,
+			blend: r.state.Blends[i], logic: r.state.LogicOpEnable, smooth: r.raster.smooth, vector: f.vector, wide: f.wide}
+		for k, v := range r.state.BlendConstants {
+			key.constants[k] = math.Float32bits(v)
+		}
+	}
+	if c.key == key {
 		return
 	}
-	b := &r.state.Blends[i]
+	*c.colorState = colorState{key: key}
+	if key.codec != nil {
+		c.prepare(r, &r.state.Blends[i])
+	}
+}
+
+// prepare makes the state of what the key has.
+func (c *colorTarget) prepare(r *run, b *Blend) {
 	channels := c.codec.Channels()
-	c.bitMask, c.whole = [mostTexel]byte{}, true
+	c.whole = true
 	covered := 0
 	for _, ch := range channels {
 		if b.ColorWriteMask>>ch.Slot&1 == 0 {
@@ -152,7 +194,8 @@ func (o *outputStage) plan(r *run, i int, vector bool) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
-	c.planned = c.reads && vector && !r.raster.smooth && c.plan.plan(c)
+	some := c.samples == 1 || c.samples == 4 || c.reads || !c.whole
+	c.planned = c.key.vector && !c.key.smooth && some && c.plan.plan(c, c.key.wide)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
@@ -169,12 +212,11 @@ func (o *outputStage) alphaCoverage(lane, samples int) uint16 {
 
 // write writes the colours of a batch that has been shaded.
 func (o *outputStage) write(r *run, f *fragmentStage) {
-	some := uint16(0)
-	for i := range f.quads {
-		c := &f.quads[i].cover
-		some |= c[0] | c[1] | c[2] | c[3]
+	some := !f.ends // what the batch was made of was covered
+	for i := 0; i < len(f.quads) && !some; i++ {
+		some = f.quads[i].cover != [4]uint16{}
 	}
-	if some == 0 {
+	if !some {
 		return
 	}
 	for i := range r.colors {
@@ -184,7 +226,7 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 		}
 		n := 4 * len(f.quads)
 		if c.planned {
-			o.blendPlanned(r, f, c)
+			o.writePlanned(r, f, c)
 			continue
 		}
 		if c.reads {

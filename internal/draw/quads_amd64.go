@@ -3,12 +3,28 @@ package draw
 import "farside/internal/cpuid"
 
 // vectors says that the functions below are there.
-func vectors() bool { return cpuid.X86().AVX2 }
+func vectors() bool { return cpuid.X86().AVX2 && cpuid.X86().FMA }
+
+// narrow has tests see processors without AVX-512.
+var narrow bool
+
+// wide says that these may also use AVX-512.
+func wide() bool { return cpuid.X86().AVX512 && !narrow }
 
 // weighAVX2 is weigh.
 //
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
+
+// weighAVX512 is weighAVX2 for an even number of quads of one primitive.
+//
+//go:noescape
+func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)
+
+// interpolateAVX512 is interpolateAVX2 for an even number of quads of one primitive.
+//
+//go:noescape
+func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)
 
 // interpolateAVX2 is interpolate; from one primitive to the next it is pitch bytes.
 //
@@ -20,7 +36,32 @@ func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int,
 //go:noescape
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)
 
-// blendAVX2 blends texels of four bytes in order.
+// storeQuadsAVX2 writes quads to an attachment of one sample: four outputs of each, whole texels.
 //
 //go:noescape
-func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)
+func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendQuadsAVX2 blends quads with what is there, or writes some of their channels.
+//
+//go:noescape
+func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendSamplesAVX2 is blendQuadsAVX2 for several samples, of which each pixel's get the same.
+//
+//go:noescape
+func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// storeSamplesAVX2 is storeQuadsAVX2 for an attachment of four samples.
+//
+//go:noescape
+func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// testQuadsAVX2 tests the depth of a row of quads of one sample.
+//
+//go:noescape
+func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
+
+// testSamplesAVX2 tests that of a row of quads of two or four samples.
+//
+//go:noescape
+func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)

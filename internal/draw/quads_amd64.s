@@ -30,6 +30,85 @@ GLOBL numbers<>(SB), RODATA|NOPTR, $28
 	VBROADCASTSD (offset+plane_c)(AX), spare \
 	VADDPD to, spare, to
 
+// PLANE8 is PLANE in Z0 and Z1, for two quads of one primitive.
+#define PLANE8(offset, to, spare) \
+	VMULPD.BCST (offset+plane_x)(AX), Z0, to \
+	VMULPD.BCST (offset+plane_y)(AX), Z1, spare \
+	VADDPD spare, to, to \
+	VADDPD.BCST (offset+plane_c)(AX), to, to
+
+// AXIS8 puts an axis' coordinates of two quads into a vector.
+#define AXIS8(field, centers, origin, low, low4, to, spare, spare4) \
+	VXORPD low, low, low \
+	VCVTSI2SDL field(SI), low, low \
+	VBROADCASTSD low, low4 \
+	VXORPD spare, spare, spare \
+	VCVTSI2SDL (quad__size+field)(SI), spare, spare \
+	VBROADCASTSD spare, spare4 \
+	VINSERTF64X4 $1, spare4, to, to \
+	VADDPD centers, to, to \
+	VBROADCASTSD origin(AX), Z2 \
+	VSUBPD Z2, to, to
+
+// func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)
+TEXT ·weighAVX512(SB), NOSPLIT, $0-40
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ prims+16(FP), DI
+	MOVQ b1+24(FP), R8
+	MOVQ b2+32(FP), R9
+	VBROADCASTF64X4 columns<>(SB), Z14
+	VBROADCASTF64X4 lines<>(SB), Z15
+	VBROADCASTSD numbers<>(SB), Z13
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	AXIS8(quad_x, Z14, prim_x0, X0, Y0, Z0, X2, Y2)
+	AXIS8(quad_y, Z15, prim_y0, X1, Y1, Z1, X2, Y2)
+	PLANE8(prim_q, Z2, Z3)
+	VDIVPD Z2, Z13, Z2
+	PLANE8(prim_b, Z4, Z5)
+	VMULPD Z2, Z4, Z4
+	VMOVUPD Z4, (R8)
+	PLANE8((prim_b+plane__size), Z6, Z7)
+	VMULPD Z2, Z6, Z6
+	VMOVUPD Z6, (R9)
+	ADDQ $(2*quad__size), SI
+	ADDQ $64, R8
+	ADDQ $64, R9
+	SUBQ $2, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)
+TEXT ·interpolateAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), BX
+	MOVQ n+8(FP), CX
+	MOVQ attribute+16(FP), DI
+	MOVQ b1+24(FP), R8
+	MOVQ b2+32(FP), R9
+	VBROADCASTSD (DI), Z3
+	VBROADCASTSD 8(DI), Z4
+	VBROADCASTSD 16(DI), Z5
+
+loop:
+	VMULPD (R8), Z4, Z0
+	VMULPD (R9), Z5, Z1
+	VADDPD Z1, Z0, Z0
+	VADDPD Z0, Z3, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ $64, R8
+	ADDQ $64, R9
+	ADDQ $32, BX
+	SUBQ $2, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
 // func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
 	MOVQ quads+0(FP), SI
@@ -129,78 +208,6 @@ loop:
 	VMOVDQU X0, (BX)
 	ADDQ $16, SI
 	ADDQ $16, BX
-	DECQ CX
-	JNZ loop
-	VZEROUPPER
-	RET
-
-// TIMES adds a vector at DI times another one.
-#define TIMES(offset, value, sum, spare) \
-	VMULPD offset(DI), value, spare \
-	VADDPD spare, sum, sum
-
-// FACTOR is a factor of blending, whose terms are at an offset from DI.
-#define FACTOR(offset, to, spare) \
-	VMULPD (offset+blendTerms_source)(DI), Y0, to \
-	TIMES((offset+blendTerms_sourceAlpha), Y1, to, spare) \
-	TIMES((offset+blendTerms_there), Y2, to, spare) \
-	TIMES((offset+blendTerms_thereAlpha), Y3, to, spare) \
-	VADDPD (offset+blendTerms_constant)(DI), to, to
-
-// func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)
-TEXT ·blendAVX2(SB), NOSPLIT, $0-32
-	MOVQ bytes+0(FP), BX
-	MOVQ group+8(FP), SI
-	MOVQ n+16(FP), CX
-	MOVQ p+24(FP), DI
-	MOVQ (blendPlan_words+0)(DI), R8
-	MOVQ (blendPlan_words+8)(DI), R9
-	MOVQ (blendPlan_words+16)(DI), R10
-	MOVQ (blendPlan_words+24)(DI), R11
-	MOVL blendPlan_mask(DI), R12
-	VBROADCASTSD numbers<>+0(SB), Y13
-	VBROADCASTSD numbers<>+8(SB), Y14
-	VBROADCASTSD numbers<>+16(SB), Y15
-	VPBROADCASTD numbers<>+24(SB), X12
-	VXORPD Y11, Y11, Y11
-	VMOVDQU blendPlan_take(DI), X10
-	VMOVDQU blendPlan_put(DI), X9
-
-loop:
-	MOVQ groupTexel_lane(SI), AX
-	MOVQ groupTexel_at(SI), DX
-	VMOVSS (R8)(AX*4), X0
-	VINSERTPS $0x10, (R9)(AX*4), X0, X0
-	VINSERTPS $0x20, (R10)(AX*4), X0, X0
-	VINSERTPS $0x30, (R11)(AX*4), X0, X0
-	VCVTPS2PD X0, Y0
-	VMAXPD Y11, Y0, Y0
-	VMINPD Y13, Y0, Y0
-	VPERMPD $0xff, Y0, Y1
-	MOVL (BX)(DX*1), R13
-	VMOVD R13, X2
-	VPSHUFB X10, X2, X2
-	VCVTDQ2PD X2, Y2
-	VDIVPD Y14, Y2, Y2
-	VPERMPD $0xff, Y2, Y3
-	FACTOR(blendPlan_from, Y4, Y5)
-	FACTOR(blendPlan_to, Y6, Y7)
-	VMULPD Y0, Y4, Y4
-	VMULPD Y2, Y6, Y6
-	VADDPD Y6, Y4, Y4
-	VMAXPD Y11, Y4, Y4
-	VMINPD Y13, Y4, Y4
-	VMULPD Y14, Y4, Y4
-	VADDPD Y15, Y4, Y4
-	VCVTTPD2DQY Y4, X4
-	VPSUBD X12, X4, X4
-	VPSHUFB X9, X4, X4
-	VMOVD X4, AX
-	XORL R13, AX
-	ANDL R12, AX
-	XORL R13, AX
-	MOVL AX, (BX)(DX*1)
-	ADDQ $groupTexel__size, SI
 	DECQ CX
 	JNZ loop
 	VZEROUPPER

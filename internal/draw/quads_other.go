@@ -4,9 +4,20 @@ package draw
 
 func vectors() bool { return false }
 
+var narrow bool
+
+func wide() bool { return false }
+
 // vectors() is false here, so that nothing calls these.
 
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                                  {}
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64) {}
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)                                       {}
-func blendAVX2(bytes *byte, group *groupTexel, n int, p *blendPlan)                               {}
+func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)                                {}
+func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)                            {}
+func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
+func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
+func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
+func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                                        {}
+func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                                      {}
+func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}

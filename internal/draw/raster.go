@@ -149,6 +149,10 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 // fillRow makes the quads of two rows of pixels, of which z.rows has the spans.
 func (r *run) fillRow(from, to, y int32) {
 	z := &r.raster
+	if r.tests.rows.ok {
+		r.fillRowTested(from, to, y)
+		return
+	}
 	if z.samples == 1 {
 		r.fillRowOnce(from, to, y)
 		return

@@ -56,10 +56,11 @@ type rasterizer struct {
 	distances      [3][maxDistances]float64
 	w              [3]float64 // of the primitive's vertices
 
-	lines lineState
-	work  int64           // pixels of rows since Stop was asked
-	rows  [2][16]interval // of a row of quads and a sample
-	prim  prim            // the one that is being rasterized
+	lines        lineState
+	work         int64               // pixels of rows since Stop was asked
+	rows         [2][16]interval     // of a row of quads and a sample
+	covers, raws [rowQuads][4]uint16 // of a row of quads that are tested together
+	prim         prim                // the one that is being rasterized
 }
 
 // prepare takes in the state.

@@ -55,6 +55,7 @@ type fragmentStage struct {
 	lanes     int
 	needQuads bool
 	vector    bool // by AVX2, where there is a way
+	wide      bool // by AVX-512, too
 	centers   bool // positions[AtCenter] are needed
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
@@ -88,8 +89,10 @@ func (f *fragmentStage) release() {
 // prepareNone is for draws without a fragment shader, which are for depth, stencil and counts alone.
 func (f *fragmentStage) prepareNone(r *run) {
 	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
-	f.plain = false
+	f.plain, f.perSample = false, false
+	f.vector = !r.draw.InOrder && vectors()
 	f.quads = f.quads[:0]
+	r.tests.planRows(r)
 }
 
 // prepare begins the shader and plans its inputs and outputs.
@@ -114,6 +117,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	}
 	f.mask, f.effects = f.mask[:f.lanes/8], f.effects[:f.lanes/8]
 	f.vector = !r.draw.InOrder && vectors()
+	f.wide = f.vector && wide()
 	f.planInputs(r, shader.Inputs())
 	outputs := shader.Outputs()
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
@@ -132,8 +136,9 @@ func (f *fragmentStage) prepare(r *run) error {
 	}
 	f.when = f.testTime(r)
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
+	r.tests.planRows(r)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
-	return f.outputs.prepare(r, outputs, batch, f.lanes, f.vector)
+	return f.outputs.prepare(r, outputs, f)
 }
 
 // testTime decides when tests happen: early where nobody can tell, or the shader asks for it.
@@ -255,7 +260,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 	if c == 0 {
 		return
 	}
-	full := quad{x: x, y: y, sample: -1, cover: [4]uint16{c, c, c, c}, raw: [4]uint16{c, c, c, c}}
+	cover := [4]uint16{c, c, c, c}
 	for x < end {
 		if f.current < 0 {
 			f.commit(r)
@@ -264,10 +269,10 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 		k := min(int(end-x)/2, f.lanes/4-n)
 		f.quads = slices.Grow(f.quads, k)[:n+k]
 		made := f.quads[n:]
-		full.prim = f.current
+		prim := f.current
 		for i := range made {
-			made[i] = full
-			full.x += 2
+			q := &made[i]
+			q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, prim, -1, cover, cover
 		}
 		if f.when == testsEarly {
 			r.counts.Samples += uint64(4 * k * bits.OnesCount16(c))
@@ -323,25 +328,33 @@ func (f *fragmentStage) flush(r *run) {
 func (f *fragmentStage) setLanes(r *run) {
 	clear(f.mask)
 	clear(f.effects)
-	for i := range f.quads {
-		q := &f.quads[i]
-		set := uint8(15)
-		if c := &q.cover; c[0] == 0 || c[1] == 0 || c[2] == 0 || c[3] == 0 {
-			set = 0
-			for k, c := range q.cover {
-				if c != 0 {
-					set |= 1 << k
-				}
-			}
+	lanes := 0
+	for i := 0; i < len(f.quads); i += 2 {
+		set, quads := f.quads[i].lanes(), uint8(15)
+		if i+1 < len(f.quads) {
+			set, quads = set|f.quads[i+1].lanes()<<4, 255
 		}
-		r.counts.Counts[countFragments] += uint64(bits.OnesCount8(set))
-		shift := uint(i&1) * 4
-		f.effects[i/2] |= set << shift
+		lanes += bits.OnesCount8(set)
+		f.effects[i/2], f.mask[i/2] = set, set
 		if f.needQuads {
-			set = 15
+			f.mask[i/2] = quads
 		}
-		f.mask[i/2] |= set << shift
 	}
+	r.counts.Counts[countFragments] += uint64(lanes)
+}
+
+// lanes is a bit for each pixel of which a sample is covered.
+func (q *quad) lanes() (set uint8) {
+	c := &q.cover
+	if c[0] != 0 && c[1] != 0 && c[2] != 0 && c[3] != 0 {
+		return 15
+	}
+	for k, c := range q.cover {
+		if c != 0 {
+			set |= 1 << k
+		}
+	}
+	return set
 }
 
 // finish leaves in the quads what samples are to be written: those of lanes that are left, as far as the shader, alpha

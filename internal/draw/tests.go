@@ -35,6 +35,7 @@ type fragmentTests struct {
 	some          bool       // there is something to test
 	simple        bool       // there is nothing but depth, of one sample
 	writesStencil bool
+	rows          depthPlan // of tests on vectors
 }
 
 // prepare takes in the state. Tests without an attachment pass and write nothing.

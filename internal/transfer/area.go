@@ -162,6 +162,8 @@ func (r areaResolve) rows(from, to int) {
 			for ; len(dst) > 0; dst, src = dst[size:], src[size*r.samples:] {
 				copy(dst[:size], src)
 			}
+		case r.mode == vk.RESOLVE_MODE_AVERAGE_BIT && r.same && r.samples > 1 && r.to.codec.IsUnorm8x4():
+			meanBytes(dst, src, r.samples)
 		case class == texel.Float:
 			resolveRow(&r, dst, src, (*texel.Codec).DecodeFloat, (*texel.Codec).EncodeFloat)
 		case class == texel.Uint:

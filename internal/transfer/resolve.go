@@ -132,6 +132,10 @@ func (r *resolution) row(dst, src []byte) {
 		}
 		return
 	}
+	if r.codec.IsUnorm8x4() && r.samples > 1 {
+		meanBytes(dst, src, r.samples)
+		return
+	}
 	var numbers [convertChunk][4]float64
 	for len(dst) > 0 {
 		n := min(len(dst)/size, convertChunk/r.samples)

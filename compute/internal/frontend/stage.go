@@ -8,7 +8,7 @@ import (
 )
 
 // stageLanes is how many lanes a batch of a graphics stage has, at least.
-const stageLanes = 64
+const stageLanes = 256
 
 // stage is a graphics stage while it is lowered.
 type stage struct {

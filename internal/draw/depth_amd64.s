@@ -1,0 +1,323 @@
+#include "go_asm.h"
+#include "textflag.h"
+
+// Four bits as the covers of a quad's pixels.
+DATA spread<>+0(SB)/8, $0x0000000000000000
+DATA spread<>+8(SB)/8, $0x0000000000000001
+DATA spread<>+16(SB)/8, $0x0000000000010000
+DATA spread<>+24(SB)/8, $0x0000000000010001
+DATA spread<>+32(SB)/8, $0x0000000100000000
+DATA spread<>+40(SB)/8, $0x0000000100000001
+DATA spread<>+48(SB)/8, $0x0000000100010000
+DATA spread<>+56(SB)/8, $0x0000000100010001
+DATA spread<>+64(SB)/8, $0x0001000000000000
+DATA spread<>+72(SB)/8, $0x0001000000000001
+DATA spread<>+80(SB)/8, $0x0001000000010000
+DATA spread<>+88(SB)/8, $0x0001000000010001
+DATA spread<>+96(SB)/8, $0x0001000100000000
+DATA spread<>+104(SB)/8, $0x0001000100000001
+DATA spread<>+112(SB)/8, $0x0001000100010000
+DATA spread<>+120(SB)/8, $0x0001000100010001
+GLOBL spread<>(SB), RODATA|NOPTR, $128
+
+// 2, 0.5, 0xffffff
+DATA steps<>+0(SB)/8, $2.0
+DATA steps<>+8(SB)/8, $0.5
+DATA steps<>+16(SB)/4, $0xffffff
+GLOBL steps<>(SB), RODATA|NOPTR, $20
+
+#define ARGUMENTS \
+	MOVQ p+0(FP), DI \
+	MOVQ covers+8(FP), SI \
+	MOVQ n+16(FP), CX \
+	MOVQ depthPlan_at(DI), BX \
+	MOVBLZX depthPlan_kind(DI), R11 \
+	MOVBLZX depthPlan_write(DI), R12 \
+	VPBROADCASTD depthPlan_unordered(DI), X4 \
+	VPBROADCASTD depthPlan_less(DI), X5 \
+	VPBROADCASTD depthPlan_equal(DI), X6 \
+	VPBROADCASTD depthPlan_greater(DI), X7 \
+	VBROADCASTSD depthPlan_x(DI), Y10 \
+	VBROADCASTSD depthPlan_high(DI), Y11 \
+	VBROADCASTSD depthPlan_low(DI), Y12 \
+	VBROADCASTSD (depthPlan_z+plane_c)(DI), Y13 \
+	VBROADCASTSD (depthPlan_z+plane_x)(DI), Y14 \
+	VBROADCASTSD depthPlan_x0(DI), Y15
+
+// DEPTH makes four depths, Y0 pixels from the origin, where Y1 is what is added in their lines. NaN stays.
+#define DEPTH(line) \
+	VSUBPD Y15, Y0, Y0 \
+	VMULPD Y14, Y0, Y0 \
+	VADDPD Y0, Y13, Y0 \
+	VADDPD line, Y0, Y0 \
+	VMAXPD Y0, Y12, Y0 \
+	VMINPD Y0, Y11, Y0
+
+// UNORM makes whole numbers in X0 of depths; NaN is 0.
+#define UNORM \
+	VXORPD Y2, Y2, Y2 \
+	VMAXPD Y2, Y0, Y0 \
+	VBROADCASTSD depthPlan_scale(DI), Y2 \
+	VMULPD Y2, Y0, Y0 \
+	VBROADCASTSD steps<>+8(SB), Y2 \
+	VADDPD Y2, Y0, Y0 \
+	VCVTTPD2DQY Y0, X0
+
+// FLOATS leaves in AX which of the depths in X0 pass: they are less, equal, greater than what is stored, in X1, or
+// neither.
+#define FLOATS \
+	VCMPPS $0x11, X1, X0, X2 \
+	VPAND X5, X2, X2 \
+	VCMPPS $0x00, X1, X0, X3 \
+	VPAND X6, X3, X3 \
+	VPOR X3, X2, X2 \
+	VCMPPS $0x1e, X1, X0, X3 \
+	VPAND X7, X3, X3 \
+	VPOR X3, X2, X2 \
+	VCMPPS $0x03, X1, X0, X3 \
+	VPAND X4, X3, X3 \
+	VPOR X3, X2, X2 \
+	VMOVMSKPS X2, AX
+
+// WHOLES is FLOATS for numbers of at most 24 bits.
+#define WHOLES \
+	VPCMPGTD X0, X1, X2 \
+	VPAND X5, X2, X2 \
+	VPCMPEQD X1, X0, X3 \
+	VPAND X6, X3, X3 \
+	VPOR X3, X2, X2 \
+	VPCMPGTD X1, X0, X3 \
+	VPAND X7, X3, X3 \
+	VPOR X3, X2, X2 \
+	VMOVMSKPS X2, AX
+
+#define LOW24 \
+	VPBROADCASTD steps<>+16(SB), X2 \
+	VPAND X2, X1, X1
+
+// LOAD loads those of four depths whose bits are set.
+#define LOAD(bits, b1, b2, b3, insert, m0, m1, m2, m3, l1, l2, l3, done) \
+	VPXOR X1, X1, X1 \
+	BTQ $0, bits \
+	JCC l1 \
+	insert $0, m0, X1, X1 \
+l1: \
+	BTQ $b1, bits \
+	JCC l2 \
+	insert $1, m1, X1, X1 \
+l2: \
+	BTQ $b2, bits \
+	JCC l3 \
+	insert $2, m2, X1, X1 \
+l3: \
+	BTQ $b3, bits \
+	JCC done \
+	insert $3, m3, X1, X1
+
+// STORE stores those of X0.
+#define STORE(bits, b1, b2, b3, extract, m0, m1, m2, m3, l1, l2, l3, done) \
+	BTQ $0, bits \
+	JCC l1 \
+	extract $0, X0, m0 \
+l1: \
+	BTQ $b1, bits \
+	JCC l2 \
+	extract $1, X0, m1 \
+l2: \
+	BTQ $b2, bits \
+	JCC l3 \
+	extract $2, X0, m2 \
+l3: \
+	BTQ $b3, bits \
+	JCC done \
+	extract $3, X0, m3
+
+// func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
+TEXT ·testQuadsAVX2(SB), NOSPLIT, $0-24
+	ARGUMENTS
+	MOVQ BX, DX
+	ADDQ depthPlan_rowPitch(DI), DX
+	MOVQ depthPlan_texelPitch(DI), R8
+	SHLQ $1, R8
+	LEAQ spread<>(SB), R13
+	MOVQ $0x0001000100010001, R10
+	VADDPD depthPlan_lanes(DI), Y10, Y10
+	VMOVUPD depthPlan_lines(DI), Y9
+	VBROADCASTSD steps<>+0(SB), Y8
+
+loop:
+	MOVQ (SI), R9
+	TESTQ R9, R9
+	JZ next
+	VMOVAPD Y10, Y0
+	DEPTH(Y9)
+	CMPL R11, $const_depth16
+	JEQ short
+	CMPQ R9, R10
+	JNE some
+	VMOVQ (BX), X1
+	VMOVHPS (DX), X1, X1
+
+loaded:
+	CMPL R11, $const_depth24
+	JEQ whole
+	VCVTPD2PSY Y0, X0
+	FLOATS
+
+chosen:
+	MOVQ (R13)(AX*8), AX
+	ANDQ R9, AX
+	MOVQ AX, (SI)
+	JZ next
+	TESTL R12, R12
+	JZ next
+	CMPQ AX, R10
+	JNE parts
+	VMOVQ X0, (BX)
+	VMOVHPS X0, (DX)
+
+next:
+	VADDPD Y8, Y10, Y10
+	ADDQ R8, BX
+	ADDQ R8, DX
+	ADDQ $8, SI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+some:
+	LOAD(R9, 16, 32, 48, VPINSRD, (BX), 4(BX), (DX), 4(DX), load1, load2, load3, loaded)
+	JMP loaded
+
+whole:
+	UNORM
+	LOW24
+	WHOLES
+	JMP chosen
+
+parts:
+	STORE(AX, 16, 32, 48, VPEXTRD, (BX), 4(BX), (DX), 4(DX), store1, store2, store3, next)
+	JMP next
+
+short:
+	UNORM
+	CMPQ R9, R10
+	JNE shortSome
+	VMOVD (BX), X1
+	VPINSRD $1, (DX), X1, X1
+
+shortLoaded:
+	VPMOVZXWD X1, X1
+	WHOLES
+	MOVQ (R13)(AX*8), AX
+	ANDQ R9, AX
+	MOVQ AX, (SI)
+	JZ next
+	TESTL R12, R12
+	JZ next
+	VPACKUSDW X0, X0, X0
+	CMPQ AX, R10
+	JNE shortParts
+	VMOVD X0, (BX)
+	VPEXTRD $1, X0, (DX)
+	JMP next
+
+shortSome:
+	LOAD(R9, 16, 32, 48, VPINSRW, (BX), 2(BX), (DX), 2(DX), short1, short2, short3, shortLoaded)
+	JMP shortLoaded
+
+shortParts:
+	STORE(AX, 16, 32, 48, VPEXTRW, (BX), 2(BX), (DX), 2(DX), word1, word2, word3, next)
+	JMP next
+
+// func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
+TEXT ·testSamplesAVX2(SB), NOSPLIT, $0-24
+	ARGUMENTS
+	VBROADCASTSD steps<>+0(SB), Y8
+	XORL R10, R10 // the pixel of the quad
+
+loop:
+	MOVWLZX (SI), R9
+	TESTL R9, R9
+	JZ next
+	MOVQ R10, R8
+	SHLQ $5, R8
+	VADDPD (depthPlan_lanes)(DI)(R8*1), Y10, Y0
+	VMOVUPD (depthPlan_lines)(DI)(R8*1), Y9
+	DEPTH(Y9)
+	CMPL R11, $const_depth16
+	JEQ short
+	CMPL R9, $15
+	JNE some
+	VMOVDQU (BX), X1
+
+loaded:
+	CMPL R11, $const_depth24
+	JEQ whole
+	VCVTPD2PSY Y0, X0
+	FLOATS
+
+chosen:
+	ANDL R9, AX
+	MOVW AX, (SI)
+	JZ next
+	TESTL R12, R12
+	JZ next
+	CMPL AX, $15
+	JNE parts
+	VMOVDQU X0, (BX)
+
+next:
+	ADDQ (depthPlan_steps)(DI)(R10*8), BX
+	ADDQ $2, SI
+	INCQ R10
+	ANDQ $3, R10
+	JNZ loop
+	VADDPD Y8, Y10, Y10
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+some:
+	LOAD(R9, 1, 2, 3, VPINSRD, (BX), 4(BX), 8(BX), 12(BX), load1, load2, load3, loaded)
+	JMP loaded
+
+whole:
+	UNORM
+	LOW24
+	WHOLES
+	JMP chosen
+
+parts:
+	STORE(AX, 1, 2, 3, VPEXTRD, (BX), 4(BX), 8(BX), 12(BX), store1, store2, store3, next)
+	JMP next
+
+short:
+	UNORM
+	CMPL R9, $15
+	JNE shortSome
+	VMOVQ (BX), X1
+
+shortLoaded:
+	VPMOVZXWD X1, X1
+	WHOLES
+	ANDL R9, AX
+	MOVW AX, (SI)
+	JZ next
+	TESTL R12, R12
+	JZ next
+	VPACKUSDW X0, X0, X0
+	CMPL AX, $15
+	JNE shortParts
+	VMOVQ X0, (BX)
+	JMP next
+
+shortSome:
+	LOAD(R9, 1, 2, 3, VPINSRW, (BX), 2(BX), 4(BX), 6(BX), short1, short2, short3, shortLoaded)
+	JMP shortLoaded
+
+shortParts:
+	STORE(AX, 1, 2, 3, VPEXTRW, (BX), 2(BX), 4(BX), 6(BX), word1, word2, word3, next)
+	JMP next

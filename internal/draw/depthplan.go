@@ -1,0 +1,179 @@
+package draw
+
+import (
+	"math/bits"
+
+	"farside/internal/vk"
+)
+
+// rowQuads is how many quads of a row are tested together.
+const rowQuads = 64
+
+// depthPlan is the test of depth of a row of quads on vectors: of quads with one sample, or pixels with up to four.
+type depthPlan struct {
+	ok                              bool
+	kind                            depthKind
+	write                           bool
+	less, equal, greater, unordered uint32 // all bits: such depths pass
+	scale                           float64
+	low, high                       float64
+	z                               plane
+	x0, x                           float64       // of the plane; of the first pixel
+	lanes, lines                    [4][4]float64 // what is added to x; to depths for the place in y
+	at                              *byte
+	rowPitch, texelPitch            int
+	steps                           [4]int // from the texel of a pixel to the next one
+	samples                         int
+}
+
+// planRows decides whether tests go by rows: nothing but depth is tested, before shading.
+func (t *fragmentTests) planRows(r *run) {
+	p := &t.rows
+	p.ok = false
+	f, s := &r.shading, &r.depth
+	if !f.vector || !t.depth || t.bounds || t.stencil || f.when == testsLate || f.perSample || r.raster.smooth ||
+		r.state.StippleLines || r.raster.samples != s.samples || s.samples > 4 {
+		return
+	}
+	yes := func(ops ...vk.CompareOp) uint32 {
+		for _, op := range ops {
+			if t.compare == op {
+				return ^uint32(0)
+			}
+		}
+		return 0
+	}
+	*p = depthPlan{ok: true, kind: t.kind, write: t.write, scale: t.scale, rowPitch: s.rowPitch, samples: s.samples,
+		texelPitch: s.size * s.samples,
+		less:       yes(vk.COMPARE_OP_LESS, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS),
+		equal: yes(vk.COMPARE_OP_EQUAL, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_GREATER_OR_EQUAL,
+			vk.COMPARE_OP_ALWAYS),
+		greater: yes(vk.COMPARE_OP_GREATER, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
+			vk.COMPARE_OP_ALWAYS),
+		unordered: yes(vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
+	p.steps = [4]int{p.texelPitch, p.rowPitch - p.texelPitch, p.texelPitch, p.texelPitch - p.rowPitch}
+	for k := range 4 {
+		for i := range 4 {
+			pixel, sample := k, i
+			if s.samples == 1 {
+				pixel, sample = i, 0
+			}
+			p.lanes[k][i] = float64(pixel&1) + float64(r.raster.positions[sample][0])/subpixels
+		}
+	}
+}
+
+// begin takes in a primitive and a row.
+func (p *depthPlan) begin(r *run, y int32) {
+	of := &r.raster.prim
+	p.low, p.high = r.tests.limits(of)
+	p.z, p.x0 = of.z, of.x0
+	for k := range 4 {
+		for i := range 4 {
+			pixel, sample := k, i
+			if p.samples == 1 {
+				pixel, sample = i, 0
+			}
+			dy := float64(y+int32(pixel>>1)) + float64(r.raster.positions[sample][1])/subpixels - of.y0
+			p.lines[k][i] = float64(of.z.y * dy)
+		}
+		if p.samples == 1 {
+			break
+		}
+	}
+}
+
+// test leaves the samples of quads that pass; the first one is at x, y.
+func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
+	p.x = float64(x)
+	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.prim.layer)]
+	if p.samples == 1 {
+		testQuadsAVX2(p, &covers[0], len(covers))
+	} else {
+		testSamplesAVX2(p, &covers[0], len(covers))
+	}
+}
+
+// fillRowTested is fillRow where tests go by rows.
+func (r *run) fillRowTested(from, to, y int32) {
+	z, f, p := &r.raster, &r.shading, &r.tests.rows
+	c := z.sampleBits
+	if c == 0 {
+		return
+	}
+	lo, hi := z.rows[0][0].lo, z.rows[0][0].hi // where all samples of all pixels are covered
+	for row := range 2 {
+		for i := range z.samples {
+			lo, hi = max(lo, z.rows[row][i].lo), min(hi, z.rows[row][i].hi)
+		}
+	}
+	p.begin(r, y)
+	for x := from &^ 1; x < to && r.err == nil; x += 2 * rowQuads {
+		n := min(int(to-x+1)/2, rowQuads)
+		covers := z.covers[:n]
+		for i := range covers {
+			if at := x + 2*int32(i); at >= lo && at+2 <= hi {
+				covers[i] = [4]uint16{c, c, c, c}
+			} else {
+				covers[i] = z.coverAt(at)
+			}
+		}
+		raws := covers
+		if f.active && !f.modes.PostDepth {
+			raws = z.raws[:n]
+			copy(raws, covers)
+		}
+		p.test(r, covers, x, y)
+		f.addTested(r, covers, raws, x, y)
+	}
+}
+
+// coverAt is the samples of a quad that the spans cover.
+func (z *rasterizer) coverAt(x int32) (cover [4]uint16) {
+	for row := range 2 {
+		for i := range z.samples {
+			span := &z.rows[row][i]
+			if x >= span.lo && x < span.hi {
+				cover[2*row] |= 1 << i
+			}
+			if x+1 >= span.lo && x+1 < span.hi {
+				cover[2*row+1] |= 1 << i
+			}
+		}
+	}
+	for i := range cover {
+		cover[i] &= z.sampleBits
+	}
+	return cover
+}
+
+// addTested adds the quads of a row of which something is left.
+func (f *fragmentStage) addTested(r *run, covers, raws [][4]uint16, x, y int32) {
+	samples := 0
+	for i := range covers {
+		c := &covers[i]
+		all := uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
+		if all == 0 {
+			continue
+		}
+		samples += bits.OnesCount64(all)
+		if !f.active {
+			continue
+		}
+		if f.current < 0 {
+			f.commit(r)
+		}
+		n := len(f.quads)
+		f.quads = append(f.quads, quad{})
+		q := &f.quads[n]
+		q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, f.current, -1, *c, raws[i]
+		if 4*n+4 == f.lanes {
+			if f.flush(r); r.err != nil {
+				return
+			}
+		}
+	}
+	if f.when == testsEarly {
+		r.counts.Samples += uint64(samples)
+	}
+}
