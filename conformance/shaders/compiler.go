@@ -20,8 +20,8 @@ import (
 //go:embed compiler/main.c
 var compilerSource []byte
 
-// libraries are glslang's and SPIRV-Tools' as Debian's glslang-dev and spirv-tools have them. Of C++ they need the library
-// alone.
+// libraries are glslang's and SPIRV-Tools', as Debian's glslang-dev and spirv-tools have them. They need the library of
+// C++, and no compiler.
 var libraries = strings.Fields(`-Wl,--start-group -lglslang -lMachineIndependent -lGenericCodeGen -lOSDependent
 	-lOGLCompiler -lHLSL -lSPIRV -lSPVRemapper -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools
 	-Wl,--end-group -l:libstdc++.so.6 -lm`)
