@@ -1,8 +1,8 @@
 // Compiles shaders that come on standard input: GLSL to SPIR-V by glslang, checked by SPIRV-Tools. It does what
 // glslangValidator -V and spirv-val do, without a process for each shader: to start takes longer than the rest.
 //
-// A request is a struct request, the text, the preamble ("#define" lines) and the file's name in debug information, each
-// with a NUL at its end. An answer is a struct answer and so many bytes: a module, or what is wrong.
+// A request is a struct request, the text, the preamble ("#define" lines) and the file's name in debug information,
+// each with a NUL at its end. An answer is a struct answer and so many bytes: a module, or what is wrong.
 
 #include <stdint.h>
 #include <stdio.h>
