@@ -25,10 +25,14 @@ func loopOf(v vk.ImageView) described {
 		Image: vk.DescriptorImageInfo{ImageView: v, ImageLayout: loopLayout}}}
 }
 
-// loops is the dependency of a subpass whose draws sample what others have written.
+// loops is the dependency of a subpass whose draws sample what others, or the pass' clears, have written. What has been
+// sampled may be written and stored behind it.
 func loops() vk.SubpassDependency2 {
 	d := reads(0, 0)
 	d.DependencyFlags |= vk.DEPENDENCY_FEEDBACK_LOOP_BIT_EXT
+	d.SrcStageMask |= vk.PipelineStageFlags(vk.PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT |
+		vk.PIPELINE_STAGE_FRAGMENT_SHADER_BIT)
+	d.DstStageMask |= vk.PipelineStageFlags(vk.PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT)
 	d.DstAccessMask = vk.AccessFlags(vk.ACCESS_SHADER_READ_BIT)
 	return d
 }
@@ -122,6 +126,7 @@ func depthLoopCase(c *Case) {
 			s.loopBarrier(cb)
 			s.drawLook(cb, d)
 		}
+		s.loopBarrier(cb)
 	})
 	s.pixels(out, 0, func(x, _ int) [4]float64 { return [4]float64{0.0625, float64(x), 0, 1} })
 }
