@@ -342,6 +342,7 @@ func TestCasesOnProfiles(t *testing.T) {
 			"api.external.memory.opaque_fd.suballocated.host_visible.import_twice",
 			"api.external.memory.opaque_fd.dedicated.device_only.import_twice",
 			"compute.basic.ids_of_device_version", "api.device_init.create_device_all_extensions",
+			"draw.dynamic_rendering.coverage", "renderpass.input.depth_stencil",
 		} {
 			d := find(c)
 			if d == nil {
