@@ -71,15 +71,7 @@ func TestAtomics(t *testing.T) {
 			*shared = [8]uint32{n, n, n, n, n, n, n, n}
 		}
 		want.copy(got)
-		mode := Plain
-		if r.IntN(3) == 0 {
-			mode = Masked
-			mask := make([]uint32, 8*chunks)
-			for i := range mask {
-				mask[i] = -uint32(r.IntN(2))
-			}
-			want.mask = kernel.Register{Base: unsafe.Pointer(&mask[0]), Step: 32}
-		}
+		mode := want.someMasked(r)
 		code.Run(0, mode, unsafe.Pointer(&got.file[0]), &got.slots[0], want.mask.Base, 0, chunks)
 		want.interpret(run, 0, chunks, avx512())
 		got.forgetInactive(want.mask)

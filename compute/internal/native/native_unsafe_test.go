@@ -69,6 +69,19 @@ func (m *machine) bind(r Register) kernel.Register {
 	return kernel.Register{Base: unsafe.Pointer(&m.file[r.Offset]), Step: uintptr(r.Step)}
 }
 
+// someMasked has some of the lanes take part, in one of three runs, and gives the mode for it; else all do.
+func (m *machine) someMasked(r *rand.Rand) Mode {
+	if r.IntN(3) > 0 {
+		return Plain
+	}
+	mask := make([]uint32, 8*chunks)
+	for i := range mask {
+		mask[i] = -uint32(r.IntN(2))
+	}
+	m.mask = kernel.Register{Base: unsafe.Pointer(&mask[0]), Step: 32}
+	return Masked
+}
+
 // interpret executes a run by the kernels, as code does it: chunk by chunk, or pair by pair.
 func (m *machine) interpret(run []Inst, first, n int, pairs bool) {
 	m.pass(run, true, 0, 1)

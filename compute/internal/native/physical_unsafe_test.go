@@ -179,15 +179,7 @@ func TestPhysicalRuns(t *testing.T) {
 				got.leaveRange(r, &run[i], slots)
 			}
 		}
-		mode := Plain
-		if r.IntN(3) == 0 {
-			mode = Masked
-			mask := make([]uint32, 8*chunks)
-			for i := range mask {
-				mask[i] = -uint32(r.IntN(2))
-			}
-			want.mask = kernel.Register{Base: unsafe.Pointer(&mask[0]), Step: 32}
-		}
+		mode := want.someMasked(r)
 		at := code.Run(0, mode, unsafe.Pointer(&got.file[0]), &slots[0], want.mask.Base, 0, chunks)
 		for ; !at.Ended(); misses++ {
 			got.answer(r, code.Miss(got.file), run, slots)
