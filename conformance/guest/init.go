@@ -212,7 +212,11 @@ func (j *job) run(each func(string)) int {
 			}
 		}
 	}()
-	err := cmd.Run()
+	calm := func() error { return nil }
+	if j.Clock {
+		calm = disturbClock()
+	}
+	err := errors.Join(cmd.Run(), calm())
 	w.Close()
 	<-read
 	if err == nil {

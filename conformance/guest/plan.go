@@ -19,6 +19,7 @@ type step struct {
 	Args    []string // of the test binary or the program
 	Sees    string   // a folder of this machine that it needs, beside the tree
 	Script  string   // for sh -ec
+	Clock   bool     // the clock of the day jumps to and fro meanwhile
 }
 
 // devices fails unless the guest has what it is made for.
@@ -55,6 +56,10 @@ var plan = []step{
 	{Name: "regions", Tests: "conformance/verbs",
 		Args: []string{"-build=false", "-test.run=^TestDescriptorMemory$/^dma_buf$/^one_host$"}},
 	{Name: "users", Tests: "rdmasim", Args: []string{"-test.run=^TestOtherUser$"}},
+	// Only who may set the clock can try what that does to timeouts, certificates and turns.
+	{Name: "clock-waits", Tests: "internal/syncobj", Args: []string{"-test.skip=^TestWithoutProc$"}, Clock: true},
+	{Name: "clock-hosts", Tests: "rdmasim/internal/remote", Clock: true},
+	{Name: "clock-packets", Tests: "verbs/internal/udp", Clock: true},
 }
 
 // chosen are the steps of these names, all if there are none.
@@ -79,6 +84,7 @@ type job struct {
 	Dir    string
 	Binary string // is copied into the guest, so that other users can run it too; empty for a script
 	Argv   []string
+	Clock  bool // the clock jumps meanwhile
 }
 
 // build compiles what the steps run into out, and returns the steps as jobs. tree is the module's folder.
@@ -104,7 +110,7 @@ func build(ctx context.Context, tree, out string, steps []step) ([]job, error) {
 			}
 		}
 		argv := append([]string{binary, "-test.v", "-test.timeout=5m"}, s.Args...)
-		jobs = append(jobs, job{Name: s.Name, Dir: filepath.Join(tree, s.Tests), Binary: binary, Argv: argv})
+		jobs = append(jobs, job{Name: s.Name, Dir: filepath.Join(tree, s.Tests), Binary: binary, Argv: argv, Clock: s.Clock})
 	}
 	return jobs, nil
 }

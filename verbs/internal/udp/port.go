@@ -37,7 +37,8 @@ type Port struct {
 	users    trust.Users
 	patience time.Duration // that an answer of who receives may take
 	nap      time.Duration // how long a socket is left to a thread that has polled it
-	busy     atomic.Int64  // when the packets that are being handed out were there, Unix time in nanoseconds; 0 for none
+	start    time.Time
+	busy     atomic.Int64 // when the packets that are being handed out were there, by now; 0 for none
 	deliver  func(from *fabric.Source, header, payload []byte)
 	stop     *fd.FD // eventfd
 	life     context.Context
@@ -67,7 +68,8 @@ func openPort(
 	users trust.Users, patience, nap time.Duration, deliver func(from *fabric.Source, header, payload []byte),
 ) (*Port, error) {
 	var err error
-	p := &Port{users: users, patience: patience, nap: nap, deliver: deliver, claimed: make(chan struct{})}
+	p := &Port{users: users, start: time.Now(), patience: patience, nap: nap, deliver: deliver,
+		claimed: make(chan struct{})}
 	if p.stop, err = fd.Fresh(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)); err != nil {
 		return nil, err
 	}
@@ -179,7 +181,7 @@ func (p *Port) drain(file *fd.FD) (some bool) {
 		}
 		if !some {
 			some = true
-			p.busy.Store(time.Now().UnixNano())
+			p.busy.Store(p.now())
 		}
 		for k := range n {
 			p.in.each(k, p.deliver)
