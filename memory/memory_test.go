@@ -63,12 +63,21 @@ func TestDefaultProfileOrder(t *testing.T) {
 }
 
 func TestHeapSizes(t *testing.T) {
-	half := DefaultProfile(0, 0).Heaps[0].Size
+	usual := DefaultProfile(0, 0).Heaps[0].Size
 	for _, c := range []struct{ device, host, wantDevice, wantHost uint64 }{
-		{4 * gib, 1536 * mib, 4 * gib, 1536 * mib}, {0, 3 * mib, half, 3 * mib}, {3 * mib, 0, 3 * mib, half},
+		{4 * gib, 1536 * mib, 4 * gib, 1536 * mib}, {0, 3 * mib, usual, 3 * mib}, {3 * mib, 0, 3 * mib, usual},
 	} {
 		if p := DefaultProfile(c.device, c.host); p.Heaps[0].Size != c.wantDevice || p.Heaps[1].Size != c.wantHost {
 			t.Errorf("%+v: heaps %+v", c, p.Heaps)
+		}
+	}
+	// Both heaps full, a quarter and no less than 32 MiB are left.
+	for total, want := range map[uint64]uint64{
+		0: mib, 20 * mib: mib, 64 * mib: 16 * mib, 128 * mib: 48 * mib, 200 * mib: 75 * mib, 8 * gib: 3 * gib,
+		8*gib + 5: 3 * gib, math.MaxUint64: 3 << 61,
+	} {
+		if got := usualHeap(total); got != want {
+			t.Errorf("%d bytes in all: heaps of %d, want %d", total, got, want)
 		}
 	}
 }

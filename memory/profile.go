@@ -27,6 +27,8 @@ const (
 	// largestHeap is the top of the user address space on the architectures that Farside runs on: no larger
 	// payload could be mapped.
 	largestHeap = uint64(1) << 47
+	// leastOwn is what programs need beside the heaps, the driver's 25 MiB included.
+	leastOwn = 32 * mib
 )
 
 // Heap is one VkMemoryHeap; Size is in bytes.
@@ -47,9 +49,9 @@ type Profile struct {
 	Types []Type
 }
 
-// DefaultProfile returns the default device: a DEVICE_LOCAL heap and a host heap, each half of the machine's
-// memory or of its cgroup's limit where that is lower, rounded down to 1 MiB. device and host, in bytes, replace
-// one heap's size unless they are 0.
+// DefaultProfile returns the default device: a DEVICE_LOCAL heap and a host heap, each three eighths of the machine's
+// memory or of its cgroup's limit where that is lower, rounded down to 1 MiB. At least 32 MiB are left beside them.
+// device and host, in bytes, replace one heap's size unless they are 0.
 //
 // The order of the types obeys VkPhysicalDeviceMemoryProperties: a type whose flags are a strict subset of
 // another's comes first.
@@ -62,12 +64,12 @@ func DefaultProfile(device, host uint64) Profile {
 		cached   = vk.MEMORY_PROPERTY_HOST_CACHED_BIT
 	)
 	if device == 0 || host == 0 {
-		half := max(machineMemory()/2&^(mib-1), smallestHeap)
+		usual := usualHeap(machineMemory())
 		if device == 0 {
-			device = half
+			device = usual
 		}
 		if host == 0 {
-			host = half
+			host = usual
 		}
 	}
 	return Profile{
@@ -81,6 +83,12 @@ func DefaultProfile(device, host uint64) Profile {
 			{Flags: local | visible | coherent, Heap: 0},
 		},
 	}
+}
+
+// usualHeap is the size of each of two heaps where a process may use so many bytes. A quarter is left to the program
+// and its page tables, since the kernel kills a process whose control group has nothing left.
+func usualHeap(total uint64) uint64 {
+	return max((total-min(total, max(total/4, leastOwn)))/2&^(mib-1), smallestHeap)
 }
 
 // machineMemory returns the bytes that this process may use: MemTotal, or the cgroup's limit where it is lower.

@@ -40,7 +40,7 @@ var Table = []Variable{
 		"`binned`", "How draws are rasterized: `binned` is in tiles on all cores, `ordered` primitive by primitive on one "+
 			"core. The results are the same, bit for bit."),
 	row("FARSIDE_HEAP_DEVICE", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapDevice },
-		"half of the machine's memory, or of the cgroup's limit where that is lower", "Size of the device heap."),
+		"three eighths of the machine's memory, or of the cgroup's limit where that is lower", "Size of the device heap."),
 	row("FARSIDE_HEAP_HOST", heapSize, 0, func(s *Settings) *uint64 { return &s.HeapHost },
 		"as for the device heap", "Size of the host heap."),
 	row("FARSIDE_DRIVER_UUID", uuids, nil, func(s *Settings) **[16]byte { return &s.DriverUUID },
