@@ -276,6 +276,18 @@ fourth: \
 	JCC next \
 	VPEXTRD $3, X9, 4(DX)
 
+// MADE16 makes the sixteen texels in Z9 from lane R8 on.
+#define MADE16 \
+	WORDS16(0, Z0) \
+	WORDS16(1, Z1) \
+	WORDS16(2, Z2) \
+	WORDS16(3, Z3) \
+	VPXORD Z9, Z9, Z9 \
+	PUT16(Z22, Z0) \
+	PUT16(Z23, Z1) \
+	PUT16(Z24, Z2) \
+	PUT16(Z25, Z3)
+
 // func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 TEXT ·storeQuadsAVX2(SB), NOSPLIT, $0-32
 	ARGUMENTS
@@ -290,16 +302,8 @@ loop:
 	COVERAGE
 	JZ next
 	PLACE
-	FOUR(single)
-	WORDS16(0, Z0)
-	WORDS16(1, Z1)
-	WORDS16(2, Z2)
-	WORDS16(3, Z3)
-	VPXORD Z9, Z9, Z9
-	PUT16(Z22, Z0)
-	PUT16(Z23, Z1)
-	PUT16(Z24, Z2)
-	PUT16(Z25, Z3)
+	FOUR(apart)
+	MADE16
 	VPERMQ Z9, Z30, Z9
 	VMOVDQU Y9, (BX)
 	VEXTRACTI64X4 $1, Z9, (DX)
@@ -309,6 +313,40 @@ loop:
 	JNZ loop
 	VZEROUPPER
 	RET
+
+apart: // four quads, wherever they are
+	CMPB colorPlan_wide(DI), $0
+	JEQ single
+	CMPQ CX, $4
+	JB single
+	MADE16
+	VMOVDQU64 Z9, (colorPlan_rows+64*const_rowOfFactors)(DI)
+	XORL R14, R14
+
+each:
+	COVERAGE
+	JZ skip
+	PLACE
+	VMOVDQU (colorPlan_rows+64*const_rowOfFactors)(DI)(R14*1), X9
+	CMPQ R9, R10
+	JNE some
+	VMOVQ X9, (BX)
+	VMOVHPS X9, (DX)
+
+skip:
+	ADDQ $quad__size, SI
+	ADDQ $16, R14
+	CMPQ R14, $64
+	JNE each
+	ADDQ $16, R8
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+some:
+	PARTS(of1, of2, of3, skip)
+	JMP skip
 
 single:
 	WORDS(0, X0)

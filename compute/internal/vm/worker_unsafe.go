@@ -39,6 +39,7 @@ type worker struct {
 	lanes   kernel.Register // for the execution mask of a part of the lanes
 	start   span            // of the execution mask at the start of a batch
 	initial kernel.Register // that mask
+	whole   bool            // it has all lanes
 	ones    kernel.Register
 	ticks   int    // until Stop is asked
 	ended   uint64 // batches that it has brought to their end since it was asked
