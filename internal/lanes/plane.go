@@ -43,8 +43,8 @@ type PlaneLods struct {
 // Wide says whether this processor has the steps for planes.
 func Wide() bool { return Vectors() && cpuid.X86().AVX512 }
 
-// HasPlanes says whether the texels of a format can be filtered in planes.
-func (f *Format) HasPlanes() bool { return f.HasQuads() && Wide() }
+// HasPlanes says whether the texels of a format can be read in planes, and filtered if the format is Linear.
+func (f *Format) HasPlanes() bool { return f.way != 0 && Wide() }
 
 // Lods computes the logarithms of the longer of the derivatives dx and dy, in texels, of so many lanes: the level of
 // detail is that and the bias, within the bounds. It gives false, and any numbers, if some derivative is such that the
@@ -64,6 +64,23 @@ func (p *PlaneLods) Levels(first, second, weights, lods *SpanWords, lanes int) b
 func (a *PlaneAxis) Pairs(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
 	lanes int) {
 	avx512Pairs(mode, &to[0], &u[0], &levels[0], a, vectorsOf(lanes))
+}
+
+// Nearest is Pairs for the nearest texels, which are the first ones.
+func (a *PlaneAxis) Nearest(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
+	lanes int) {
+	avx512Nearest(mode, &to[0], &u[0], &levels[0], a, vectorsOf(lanes))
+}
+
+// Layers adds to what was found along another axis where the layers begin that coordinates round to, of which there are
+// as many as texels of the first level.
+func (a *PlaneAxis) Layers(to *[SpanLanes / PlaneWidth]PlanePairs, z, levels *SpanWords, lanes int) {
+	avx512Layers(&to[0], &z[0], &levels[0], a, vectorsOf(lanes))
+}
+
+// PlaneNearest reads the texels at the first offsets of x and y, which lie inside as those of Plane do.
+func (f *Format) PlaneNearest(dst *[4]SpanWords, data []byte, x, y *[SpanLanes / PlaneWidth]PlanePairs, lanes int) {
+	avx512Read(f.way, f, &dst[0][0], data, &x[0], &y[0], vectorsOf(lanes))
 }
 
 // Plane is Quad for so many lanes. All offsets lie inside, also those of the lanes up to the next multiple of PlaneWidth.

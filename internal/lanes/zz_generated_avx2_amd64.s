@@ -9886,6 +9886,87 @@ inside2:
 	VZEROUPPER
 	RET
 
+// func avx512NearestREPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestREPEAT(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z11
+	VMULPD        Z9, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z6, Z11
+	VPERMD        Z1, Z7, Z12
+	VPERMD        Z2, Z7, Z7
+	VMOVDQA32     Z11, Z13
+	VPCMPUD       $0x05, Z8, Z11, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z5, Z8, Z8
+	VPANDD        Z11, Z8, Z13
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z11, Y13
+	VCVTDQ2PD     Y11, Z11
+	VDIVPD        Z10, Z11, Z14
+	VRNDSCALEPD   $0x09, Z14, Z14
+	VMULPD        Z14, Z10, Z10
+	VSUBPD        Z10, Z11, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y13, Z10
+	VDIVPD        Z9, Z10, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VMULPD        Z11, Z9, Z9
+	VSUBPD        Z9, Z10, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPSRAD        $0x1f, Z9, Z10
+	VPANDD        Z8, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VMOVDQA32     Z9, Z13
+	VPCMPD        $0x05, Z8, Z9, K1
+	VPSUBD        Z8, Z9, K1, Z13
+
+inside2:
+	VPMULLD   Z12, Z13, Z8
+	VPADDD    Z7, Z8, Z7
+	VMOVDQU32 Z7, (AX)
+	ADDQ      $+192, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      SI
+	JNZ       again1
+	VZEROUPPER
+	RET
+
 // func avx512PairsMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·avx512PairsMIRRORED_REPEAT(SB), NOSPLIT, $0-40
@@ -9989,6 +10070,93 @@ inside2:
 	VZEROUPPER
 	RET
 
+// func avx512NearestMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestMIRRORED_REPEAT(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z11
+	VMULPD        Z9, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z6, Z11
+	VPERMD        Z1, Z7, Z12
+	VPERMD        Z2, Z7, Z7
+	VPADDD        Z8, Z8, Z8
+	VPSUBD        Z5, Z8, Z13
+	VADDPD        Z10, Z10, Z10
+	VADDPD        Z9, Z9, Z9
+	VMOVDQA32     Z11, Z14
+	VPCMPUD       $0x05, Z8, Z11, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z5, Z8, Z8
+	VPANDD        Z11, Z8, Z14
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z11, Y14
+	VCVTDQ2PD     Y11, Z11
+	VDIVPD        Z10, Z11, Z15
+	VRNDSCALEPD   $0x09, Z15, Z15
+	VMULPD        Z15, Z10, Z10
+	VSUBPD        Z10, Z11, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y14, Z10
+	VDIVPD        Z9, Z10, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VMULPD        Z11, Z9, Z9
+	VSUBPD        Z9, Z10, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPSRAD        $0x1f, Z9, Z10
+	VPANDD        Z8, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VMOVDQA32     Z9, Z14
+	VPCMPD        $0x05, Z8, Z9, K1
+	VPSUBD        Z8, Z9, K1, Z14
+
+inside2:
+	VPSUBD    Z14, Z13, Z8
+	VPMINSD   Z14, Z8, Z8
+	VPMULLD   Z12, Z8, Z8
+	VPADDD    Z7, Z8, Z7
+	VMOVDQU32 Z7, (AX)
+	ADDQ      $+192, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      SI
+	JNZ       again1
+	VZEROUPPER
+	RET
+
 // func avx512PairsCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
 // Requires: AVX, AVX512F
 TEXT ·avx512PairsCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
@@ -10048,9 +10216,9 @@ again1:
 	VPMULLD       Z10, Z8, Z8
 	VPADDD        Z7, Z8, Z7
 	VMOVDQU32     Z7, 64(AX)
+	ADDQ          $+64, DX
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
-	ADDQ          $+64, DX
 	DECQ          BX
 	JNZ           again1
 	VZEROUPPER
@@ -10065,6 +10233,58 @@ DATA w00000000<>+20(SB)/4, $0x00000000
 DATA w00000000<>+24(SB)/4, $0x00000000
 DATA w00000000<>+28(SB)/4, $0x00000000
 GLOBL w00000000<>(SB), RODATA|NOPTR, $32
+
+// func avx512NearestCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z10
+	VMULPD        Z9, Z10, Z9
+	VMAXPD        Z3, Z9, Z9
+	VMINPD        Z4, Z9, Z9
+	VRNDSCALEPD   $0x09, Z9, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPERMD        Z1, Z7, Z10
+	VPERMD        Z2, Z7, Z7
+	VPSUBD        Z5, Z8, Z8
+	VPBROADCASTD  w00000000<>+0(SB), Z11
+	VPMINSD       Z8, Z9, Z8
+	VPMAXSD       Z11, Z8, Z8
+	VPMULLD       Z10, Z8, Z8
+	VPADDD        Z7, Z8, Z7
+	VMOVDQU32     Z7, (AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
 
 // func avx512PairsMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
 // Requires: AVX, AVX512F
@@ -10125,11 +10345,98 @@ again1:
 	VPMULLD       Z10, Z8, Z8
 	VPADDD        Z7, Z8, Z7
 	VMOVDQU32     Z7, 64(AX)
-	ADDQ          $+64, DX
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
+	ADDQ          $+64, DX
 	DECQ          BX
 	JNZ           again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z10
+	VMULPD        Z9, Z10, Z9
+	VMAXPD        Z3, Z9, Z9
+	VMINPD        Z4, Z9, Z9
+	VRNDSCALEPD   $0x09, Z9, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPERMD        Z1, Z7, Z10
+	VPERMD        Z2, Z7, Z7
+	VPSUBD        Z5, Z8, Z8
+	VPSRAD        $0x1f, Z9, Z11
+	VPXORD        Z9, Z11, Z9
+	VPMINSD       Z8, Z9, Z8
+	VPMULLD       Z10, Z8, Z8
+	VPADDD        Z7, Z8, Z7
+	VMOVDQU32     Z7, (AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
+
+// func avx512Layers(to *byte, z *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Layers(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    64(BX), Z0
+	VPBROADCASTD w00000000<>+0(SB), Z1
+	VPBROADCASTD w00000001<>+0(SB), Z2
+	VPBROADCASTD (BX), Z3
+	VPSUBD       Z2, Z3, Z2
+	VCVTDQ2PS    Z2, Z2
+	MOVQ         n+32(FP), BX
+
+again1:
+	VRNDSCALEPS $0x08, (CX), Z3
+	VMAXPS      Z1, Z3, Z3
+	VMINPS      Z2, Z3, Z3
+	VCVTTPS2DQ  Z3, Z3
+	VMOVDQU32   (DX), Z4
+	VPERMD      Z0, Z4, Z4
+	VPMULLD     Z3, Z4, Z3
+	VPADDD      (AX), Z3, Z4
+	VMOVDQU32   Z4, (AX)
+	VPADDD      64(AX), Z3, Z3
+	VMOVDQU32   Z3, 64(AX)
+	ADDQ        $+192, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         again1
 	VZEROUPPER
 	RET
 
@@ -10619,13 +10926,175 @@ again1:
 	VMULPS  Z1, Z3, Z1
 	VADDPS  Z1, Z2, Z1
 	VMOVUPS Z1, K1, 3072(AX)
-	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	ADDQ    $+64, DX
+	ADDQ    $+64, AX
 	DECQ    BX
 	JNZ     again1
 	VZEROUPPER
 	RET
+
+// func avx512ReadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z000000ff<>+0(SB)/4, $0x000000ff
+DATA z000000ff<>+4(SB)/4, $0x000000ff
+DATA z000000ff<>+8(SB)/4, $0x000000ff
+DATA z000000ff<>+12(SB)/4, $0x000000ff
+DATA z000000ff<>+16(SB)/4, $0x000000ff
+DATA z000000ff<>+20(SB)/4, $0x000000ff
+DATA z000000ff<>+24(SB)/4, $0x000000ff
+DATA z000000ff<>+28(SB)/4, $0x000000ff
+DATA z000000ff<>+32(SB)/4, $0x000000ff
+DATA z000000ff<>+36(SB)/4, $0x000000ff
+DATA z000000ff<>+40(SB)/4, $0x000000ff
+DATA z000000ff<>+44(SB)/4, $0x000000ff
+DATA z000000ff<>+48(SB)/4, $0x000000ff
+DATA z000000ff<>+52(SB)/4, $0x000000ff
+DATA z000000ff<>+56(SB)/4, $0x000000ff
+DATA z000000ff<>+60(SB)/4, $0x000000ff
+GLOBL z000000ff<>(SB), RODATA|NOPTR, $64
+
+DATA zaf7efeff<>+0(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+4(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+8(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+12(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+16(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+20(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+24(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+28(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+32(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+36(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+40(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+44(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+48(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+52(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+56(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+60(SB)/4, $0xaf7efeff
+GLOBL zaf7efeff<>(SB), RODATA|NOPTR, $64
+
+DATA z3b808081<>+0(SB)/4, $0x3b808081
+DATA z3b808081<>+4(SB)/4, $0x3b808081
+DATA z3b808081<>+8(SB)/4, $0x3b808081
+DATA z3b808081<>+12(SB)/4, $0x3b808081
+DATA z3b808081<>+16(SB)/4, $0x3b808081
+DATA z3b808081<>+20(SB)/4, $0x3b808081
+DATA z3b808081<>+24(SB)/4, $0x3b808081
+DATA z3b808081<>+28(SB)/4, $0x3b808081
+DATA z3b808081<>+32(SB)/4, $0x3b808081
+DATA z3b808081<>+36(SB)/4, $0x3b808081
+DATA z3b808081<>+40(SB)/4, $0x3b808081
+DATA z3b808081<>+44(SB)/4, $0x3b808081
+DATA z3b808081<>+48(SB)/4, $0x3b808081
+DATA z3b808081<>+52(SB)/4, $0x3b808081
+DATA z3b808081<>+56(SB)/4, $0x3b808081
+DATA z3b808081<>+60(SB)/4, $0x3b808081
+GLOBL z3b808081<>(SB), RODATA|NOPTR, $64
+
+DATA z00000000<>+0(SB)/4, $0x00000000
+DATA z00000000<>+4(SB)/4, $0x00000000
+DATA z00000000<>+8(SB)/4, $0x00000000
+DATA z00000000<>+12(SB)/4, $0x00000000
+DATA z00000000<>+16(SB)/4, $0x00000000
+DATA z00000000<>+20(SB)/4, $0x00000000
+DATA z00000000<>+24(SB)/4, $0x00000000
+DATA z00000000<>+28(SB)/4, $0x00000000
+DATA z00000000<>+32(SB)/4, $0x00000000
+DATA z00000000<>+36(SB)/4, $0x00000000
+DATA z00000000<>+40(SB)/4, $0x00000000
+DATA z00000000<>+44(SB)/4, $0x00000000
+DATA z00000000<>+48(SB)/4, $0x00000000
+DATA z00000000<>+52(SB)/4, $0x00000000
+DATA z00000000<>+56(SB)/4, $0x00000000
+DATA z00000000<>+60(SB)/4, $0x00000000
+GLOBL z00000000<>(SB), RODATA|NOPTR, $64
+
+DATA z3f800000<>+0(SB)/4, $0x3f800000
+DATA z3f800000<>+4(SB)/4, $0x3f800000
+DATA z3f800000<>+8(SB)/4, $0x3f800000
+DATA z3f800000<>+12(SB)/4, $0x3f800000
+DATA z3f800000<>+16(SB)/4, $0x3f800000
+DATA z3f800000<>+20(SB)/4, $0x3f800000
+DATA z3f800000<>+24(SB)/4, $0x3f800000
+DATA z3f800000<>+28(SB)/4, $0x3f800000
+DATA z3f800000<>+32(SB)/4, $0x3f800000
+DATA z3f800000<>+36(SB)/4, $0x3f800000
+DATA z3f800000<>+40(SB)/4, $0x3f800000
+DATA z3f800000<>+44(SB)/4, $0x3f800000
+DATA z3f800000<>+48(SB)/4, $0x3f800000
+DATA z3f800000<>+52(SB)/4, $0x3f800000
+DATA z3f800000<>+56(SB)/4, $0x3f800000
+DATA z3f800000<>+60(SB)/4, $0x3f800000
+GLOBL z3f800000<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -10831,7 +11300,6 @@ again1:
 	VMULPS       Z3, Z5, Z3
 	VADDPS       Z3, Z4, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -10840,7 +11308,6 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
@@ -10851,95 +11318,81 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA z000000ff<>+0(SB)/4, $0x000000ff
-DATA z000000ff<>+4(SB)/4, $0x000000ff
-DATA z000000ff<>+8(SB)/4, $0x000000ff
-DATA z000000ff<>+12(SB)/4, $0x000000ff
-DATA z000000ff<>+16(SB)/4, $0x000000ff
-DATA z000000ff<>+20(SB)/4, $0x000000ff
-DATA z000000ff<>+24(SB)/4, $0x000000ff
-DATA z000000ff<>+28(SB)/4, $0x000000ff
-DATA z000000ff<>+32(SB)/4, $0x000000ff
-DATA z000000ff<>+36(SB)/4, $0x000000ff
-DATA z000000ff<>+40(SB)/4, $0x000000ff
-DATA z000000ff<>+44(SB)/4, $0x000000ff
-DATA z000000ff<>+48(SB)/4, $0x000000ff
-DATA z000000ff<>+52(SB)/4, $0x000000ff
-DATA z000000ff<>+56(SB)/4, $0x000000ff
-DATA z000000ff<>+60(SB)/4, $0x000000ff
-GLOBL z000000ff<>(SB), RODATA|NOPTR, $64
+// func avx512ReadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
 
-DATA zaf7efeff<>+0(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+4(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+8(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+12(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+16(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+20(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+24(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+28(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+32(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+36(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+40(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+44(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+48(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+52(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+56(SB)/4, $0xaf7efeff
-DATA zaf7efeff<>+60(SB)/4, $0xaf7efeff
-GLOBL zaf7efeff<>(SB), RODATA|NOPTR, $64
-
-DATA z3b808081<>+0(SB)/4, $0x3b808081
-DATA z3b808081<>+4(SB)/4, $0x3b808081
-DATA z3b808081<>+8(SB)/4, $0x3b808081
-DATA z3b808081<>+12(SB)/4, $0x3b808081
-DATA z3b808081<>+16(SB)/4, $0x3b808081
-DATA z3b808081<>+20(SB)/4, $0x3b808081
-DATA z3b808081<>+24(SB)/4, $0x3b808081
-DATA z3b808081<>+28(SB)/4, $0x3b808081
-DATA z3b808081<>+32(SB)/4, $0x3b808081
-DATA z3b808081<>+36(SB)/4, $0x3b808081
-DATA z3b808081<>+40(SB)/4, $0x3b808081
-DATA z3b808081<>+44(SB)/4, $0x3b808081
-DATA z3b808081<>+48(SB)/4, $0x3b808081
-DATA z3b808081<>+52(SB)/4, $0x3b808081
-DATA z3b808081<>+56(SB)/4, $0x3b808081
-DATA z3b808081<>+60(SB)/4, $0x3b808081
-GLOBL z3b808081<>(SB), RODATA|NOPTR, $64
-
-DATA z00000000<>+0(SB)/4, $0x00000000
-DATA z00000000<>+4(SB)/4, $0x00000000
-DATA z00000000<>+8(SB)/4, $0x00000000
-DATA z00000000<>+12(SB)/4, $0x00000000
-DATA z00000000<>+16(SB)/4, $0x00000000
-DATA z00000000<>+20(SB)/4, $0x00000000
-DATA z00000000<>+24(SB)/4, $0x00000000
-DATA z00000000<>+28(SB)/4, $0x00000000
-DATA z00000000<>+32(SB)/4, $0x00000000
-DATA z00000000<>+36(SB)/4, $0x00000000
-DATA z00000000<>+40(SB)/4, $0x00000000
-DATA z00000000<>+44(SB)/4, $0x00000000
-DATA z00000000<>+48(SB)/4, $0x00000000
-DATA z00000000<>+52(SB)/4, $0x00000000
-DATA z00000000<>+56(SB)/4, $0x00000000
-DATA z00000000<>+60(SB)/4, $0x00000000
-GLOBL z00000000<>(SB), RODATA|NOPTR, $64
-
-DATA z3f800000<>+0(SB)/4, $0x3f800000
-DATA z3f800000<>+4(SB)/4, $0x3f800000
-DATA z3f800000<>+8(SB)/4, $0x3f800000
-DATA z3f800000<>+12(SB)/4, $0x3f800000
-DATA z3f800000<>+16(SB)/4, $0x3f800000
-DATA z3f800000<>+20(SB)/4, $0x3f800000
-DATA z3f800000<>+24(SB)/4, $0x3f800000
-DATA z3f800000<>+28(SB)/4, $0x3f800000
-DATA z3f800000<>+32(SB)/4, $0x3f800000
-DATA z3f800000<>+36(SB)/4, $0x3f800000
-DATA z3f800000<>+40(SB)/4, $0x3f800000
-DATA z3f800000<>+44(SB)/4, $0x3f800000
-DATA z3f800000<>+48(SB)/4, $0x3f800000
-DATA z3f800000<>+52(SB)/4, $0x3f800000
-DATA z3f800000<>+56(SB)/4, $0x3f800000
-DATA z3f800000<>+60(SB)/4, $0x3f800000
-GLOBL z3f800000<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z3, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -11171,21 +11624,97 @@ again1:
 	VMULPS       Z3, Z7, Z3
 	VADDPS       Z3, Z5, Z3
 	VMOVUPS      128(DX), Z5
-	VPBROADCASTD z00000000<>+0(SB), Z7
 	VSUBPS       Z4, Z6, Z6
 	VMULPS       Z5, Z6, Z6
 	VADDPS       Z6, Z4, Z4
 	VMOVUPS      Z4, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z5, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPSRLD       $0x10, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z6, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
@@ -11456,33 +11985,155 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(DX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z7, Z8, Z8
 	VADDPS       Z8, Z4, Z4
 	VMOVUPS      Z4, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z5, Z9, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z5, Z4
 	VMOVUPS      Z4, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z6, Z10, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z6, Z4
 	VMOVUPS      Z4, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+// func avx512ReadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z0000ffff<>+0(SB)/4, $0x0000ffff
+DATA z0000ffff<>+4(SB)/4, $0x0000ffff
+DATA z0000ffff<>+8(SB)/4, $0x0000ffff
+DATA z0000ffff<>+12(SB)/4, $0x0000ffff
+DATA z0000ffff<>+16(SB)/4, $0x0000ffff
+DATA z0000ffff<>+20(SB)/4, $0x0000ffff
+DATA z0000ffff<>+24(SB)/4, $0x0000ffff
+DATA z0000ffff<>+28(SB)/4, $0x0000ffff
+DATA z0000ffff<>+32(SB)/4, $0x0000ffff
+DATA z0000ffff<>+36(SB)/4, $0x0000ffff
+DATA z0000ffff<>+40(SB)/4, $0x0000ffff
+DATA z0000ffff<>+44(SB)/4, $0x0000ffff
+DATA z0000ffff<>+48(SB)/4, $0x0000ffff
+DATA z0000ffff<>+52(SB)/4, $0x0000ffff
+DATA z0000ffff<>+56(SB)/4, $0x0000ffff
+DATA z0000ffff<>+60(SB)/4, $0x0000ffff
+GLOBL z0000ffff<>(SB), RODATA|NOPTR, $64
+
+DATA z27800080<>+0(SB)/4, $0x27800080
+DATA z27800080<>+4(SB)/4, $0x27800080
+DATA z27800080<>+8(SB)/4, $0x27800080
+DATA z27800080<>+12(SB)/4, $0x27800080
+DATA z27800080<>+16(SB)/4, $0x27800080
+DATA z27800080<>+20(SB)/4, $0x27800080
+DATA z27800080<>+24(SB)/4, $0x27800080
+DATA z27800080<>+28(SB)/4, $0x27800080
+DATA z27800080<>+32(SB)/4, $0x27800080
+DATA z27800080<>+36(SB)/4, $0x27800080
+DATA z27800080<>+40(SB)/4, $0x27800080
+DATA z27800080<>+44(SB)/4, $0x27800080
+DATA z27800080<>+48(SB)/4, $0x27800080
+DATA z27800080<>+52(SB)/4, $0x27800080
+DATA z27800080<>+56(SB)/4, $0x27800080
+DATA z27800080<>+60(SB)/4, $0x27800080
+GLOBL z27800080<>(SB), RODATA|NOPTR, $64
+
+DATA z37800080<>+0(SB)/4, $0x37800080
+DATA z37800080<>+4(SB)/4, $0x37800080
+DATA z37800080<>+8(SB)/4, $0x37800080
+DATA z37800080<>+12(SB)/4, $0x37800080
+DATA z37800080<>+16(SB)/4, $0x37800080
+DATA z37800080<>+20(SB)/4, $0x37800080
+DATA z37800080<>+24(SB)/4, $0x37800080
+DATA z37800080<>+28(SB)/4, $0x37800080
+DATA z37800080<>+32(SB)/4, $0x37800080
+DATA z37800080<>+36(SB)/4, $0x37800080
+DATA z37800080<>+40(SB)/4, $0x37800080
+DATA z37800080<>+44(SB)/4, $0x37800080
+DATA z37800080<>+48(SB)/4, $0x37800080
+DATA z37800080<>+52(SB)/4, $0x37800080
+DATA z37800080<>+56(SB)/4, $0x37800080
+DATA z37800080<>+60(SB)/4, $0x37800080
+GLOBL z37800080<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -11688,7 +12339,6 @@ again1:
 	VMULPS       Z3, Z5, Z3
 	VADDPS       Z3, Z4, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -11697,70 +12347,86 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
+	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
-DATA z0000ffff<>+0(SB)/4, $0x0000ffff
-DATA z0000ffff<>+4(SB)/4, $0x0000ffff
-DATA z0000ffff<>+8(SB)/4, $0x0000ffff
-DATA z0000ffff<>+12(SB)/4, $0x0000ffff
-DATA z0000ffff<>+16(SB)/4, $0x0000ffff
-DATA z0000ffff<>+20(SB)/4, $0x0000ffff
-DATA z0000ffff<>+24(SB)/4, $0x0000ffff
-DATA z0000ffff<>+28(SB)/4, $0x0000ffff
-DATA z0000ffff<>+32(SB)/4, $0x0000ffff
-DATA z0000ffff<>+36(SB)/4, $0x0000ffff
-DATA z0000ffff<>+40(SB)/4, $0x0000ffff
-DATA z0000ffff<>+44(SB)/4, $0x0000ffff
-DATA z0000ffff<>+48(SB)/4, $0x0000ffff
-DATA z0000ffff<>+52(SB)/4, $0x0000ffff
-DATA z0000ffff<>+56(SB)/4, $0x0000ffff
-DATA z0000ffff<>+60(SB)/4, $0x0000ffff
-GLOBL z0000ffff<>(SB), RODATA|NOPTR, $64
+// func avx512ReadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
 
-DATA z27800080<>+0(SB)/4, $0x27800080
-DATA z27800080<>+4(SB)/4, $0x27800080
-DATA z27800080<>+8(SB)/4, $0x27800080
-DATA z27800080<>+12(SB)/4, $0x27800080
-DATA z27800080<>+16(SB)/4, $0x27800080
-DATA z27800080<>+20(SB)/4, $0x27800080
-DATA z27800080<>+24(SB)/4, $0x27800080
-DATA z27800080<>+28(SB)/4, $0x27800080
-DATA z27800080<>+32(SB)/4, $0x27800080
-DATA z27800080<>+36(SB)/4, $0x27800080
-DATA z27800080<>+40(SB)/4, $0x27800080
-DATA z27800080<>+44(SB)/4, $0x27800080
-DATA z27800080<>+48(SB)/4, $0x27800080
-DATA z27800080<>+52(SB)/4, $0x27800080
-DATA z27800080<>+56(SB)/4, $0x27800080
-DATA z27800080<>+60(SB)/4, $0x27800080
-GLOBL z27800080<>(SB), RODATA|NOPTR, $64
-
-DATA z37800080<>+0(SB)/4, $0x37800080
-DATA z37800080<>+4(SB)/4, $0x37800080
-DATA z37800080<>+8(SB)/4, $0x37800080
-DATA z37800080<>+12(SB)/4, $0x37800080
-DATA z37800080<>+16(SB)/4, $0x37800080
-DATA z37800080<>+20(SB)/4, $0x37800080
-DATA z37800080<>+24(SB)/4, $0x37800080
-DATA z37800080<>+28(SB)/4, $0x37800080
-DATA z37800080<>+32(SB)/4, $0x37800080
-DATA z37800080<>+36(SB)/4, $0x37800080
-DATA z37800080<>+40(SB)/4, $0x37800080
-DATA z37800080<>+44(SB)/4, $0x37800080
-DATA z37800080<>+48(SB)/4, $0x37800080
-DATA z37800080<>+52(SB)/4, $0x37800080
-DATA z37800080<>+56(SB)/4, $0x37800080
-DATA z37800080<>+60(SB)/4, $0x37800080
-GLOBL z37800080<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z4
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z3, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -11972,21 +12638,102 @@ again1:
 	VMULPS       Z3, Z7, Z3
 	VADDPS       Z3, Z5, Z3
 	VMOVUPS      128(DX), Z5
-	VPBROADCASTD z00000000<>+0(SB), Z7
 	VSUBPS       Z4, Z6, Z6
 	VMULPS       Z5, Z6, Z6
 	VADDPS       Z6, Z4, Z4
 	VMOVUPS      Z4, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z5, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z27800080<>+0(SB), Z6, Z7
+	VFMADD231PS  z37800080<>+0(SB), Z6, Z7
+	VPSRLD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z6
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
+	VPANDD       z0000ffff<>+0(SB), Z0, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z8
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z8
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z5
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
+	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z6, 1024(AX)
+	VMOVUPS      Z8, 2048(AX)
+	VMOVUPS      Z5, 3072(AX)
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
@@ -12277,25 +13024,95 @@ again1:
 	VMULPS       Z5, Z13, Z5
 	VADDPS       Z5, Z9, Z5
 	VMOVUPS      128(DX), Z9
-	VPBROADCASTD z00000000<>+0(SB), Z13
 	VSUBPS       Z7, Z11, Z11
 	VMULPS       Z9, Z11, Z11
 	VADDPS       Z11, Z7, Z7
 	VMOVUPS      Z7, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z7
 	VSUBPS       Z6, Z10, Z7
 	VMULPS       Z9, Z7, Z7
 	VADDPS       Z7, Z6, Z6
 	VMOVUPS      Z6, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z8, Z12, Z6
 	VMULPS       Z9, Z6, Z6
 	VADDPS       Z6, Z8, Z6
 	VMOVUPS      Z6, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z0, Z5, Z5
 	VMULPS       Z9, Z5, Z5
 	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z3
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+192, DX
 	ADDQ         $+64, AX
@@ -12304,6 +13121,60 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+DATA zbf800000<>+0(SB)/4, $0xbf800000
+DATA zbf800000<>+4(SB)/4, $0xbf800000
+DATA zbf800000<>+8(SB)/4, $0xbf800000
+DATA zbf800000<>+12(SB)/4, $0xbf800000
+DATA zbf800000<>+16(SB)/4, $0xbf800000
+DATA zbf800000<>+20(SB)/4, $0xbf800000
+DATA zbf800000<>+24(SB)/4, $0xbf800000
+DATA zbf800000<>+28(SB)/4, $0xbf800000
+DATA zbf800000<>+32(SB)/4, $0xbf800000
+DATA zbf800000<>+36(SB)/4, $0xbf800000
+DATA zbf800000<>+40(SB)/4, $0xbf800000
+DATA zbf800000<>+44(SB)/4, $0xbf800000
+DATA zbf800000<>+48(SB)/4, $0xbf800000
+DATA zbf800000<>+52(SB)/4, $0xbf800000
+DATA zbf800000<>+56(SB)/4, $0xbf800000
+DATA zbf800000<>+60(SB)/4, $0xbf800000
+GLOBL zbf800000<>(SB), RODATA|NOPTR, $64
+
+DATA z2e010204<>+0(SB)/4, $0x2e010204
+DATA z2e010204<>+4(SB)/4, $0x2e010204
+DATA z2e010204<>+8(SB)/4, $0x2e010204
+DATA z2e010204<>+12(SB)/4, $0x2e010204
+DATA z2e010204<>+16(SB)/4, $0x2e010204
+DATA z2e010204<>+20(SB)/4, $0x2e010204
+DATA z2e010204<>+24(SB)/4, $0x2e010204
+DATA z2e010204<>+28(SB)/4, $0x2e010204
+DATA z2e010204<>+32(SB)/4, $0x2e010204
+DATA z2e010204<>+36(SB)/4, $0x2e010204
+DATA z2e010204<>+40(SB)/4, $0x2e010204
+DATA z2e010204<>+44(SB)/4, $0x2e010204
+DATA z2e010204<>+48(SB)/4, $0x2e010204
+DATA z2e010204<>+52(SB)/4, $0x2e010204
+DATA z2e010204<>+56(SB)/4, $0x2e010204
+DATA z2e010204<>+60(SB)/4, $0x2e010204
+GLOBL z2e010204<>(SB), RODATA|NOPTR, $64
+
+DATA z3c010204<>+0(SB)/4, $0x3c010204
+DATA z3c010204<>+4(SB)/4, $0x3c010204
+DATA z3c010204<>+8(SB)/4, $0x3c010204
+DATA z3c010204<>+12(SB)/4, $0x3c010204
+DATA z3c010204<>+16(SB)/4, $0x3c010204
+DATA z3c010204<>+20(SB)/4, $0x3c010204
+DATA z3c010204<>+24(SB)/4, $0x3c010204
+DATA z3c010204<>+28(SB)/4, $0x3c010204
+DATA z3c010204<>+32(SB)/4, $0x3c010204
+DATA z3c010204<>+36(SB)/4, $0x3c010204
+DATA z3c010204<>+40(SB)/4, $0x3c010204
+DATA z3c010204<>+44(SB)/4, $0x3c010204
+DATA z3c010204<>+48(SB)/4, $0x3c010204
+DATA z3c010204<>+52(SB)/4, $0x3c010204
+DATA z3c010204<>+56(SB)/4, $0x3c010204
+DATA z3c010204<>+60(SB)/4, $0x3c010204
+GLOBL z3c010204<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -12517,7 +13388,6 @@ again1:
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -12526,7 +13396,6 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
@@ -12537,59 +13406,84 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA zbf800000<>+0(SB)/4, $0xbf800000
-DATA zbf800000<>+4(SB)/4, $0xbf800000
-DATA zbf800000<>+8(SB)/4, $0xbf800000
-DATA zbf800000<>+12(SB)/4, $0xbf800000
-DATA zbf800000<>+16(SB)/4, $0xbf800000
-DATA zbf800000<>+20(SB)/4, $0xbf800000
-DATA zbf800000<>+24(SB)/4, $0xbf800000
-DATA zbf800000<>+28(SB)/4, $0xbf800000
-DATA zbf800000<>+32(SB)/4, $0xbf800000
-DATA zbf800000<>+36(SB)/4, $0xbf800000
-DATA zbf800000<>+40(SB)/4, $0xbf800000
-DATA zbf800000<>+44(SB)/4, $0xbf800000
-DATA zbf800000<>+48(SB)/4, $0xbf800000
-DATA zbf800000<>+52(SB)/4, $0xbf800000
-DATA zbf800000<>+56(SB)/4, $0xbf800000
-DATA zbf800000<>+60(SB)/4, $0xbf800000
-GLOBL zbf800000<>(SB), RODATA|NOPTR, $64
+// func avx512ReadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
 
-DATA z2e010204<>+0(SB)/4, $0x2e010204
-DATA z2e010204<>+4(SB)/4, $0x2e010204
-DATA z2e010204<>+8(SB)/4, $0x2e010204
-DATA z2e010204<>+12(SB)/4, $0x2e010204
-DATA z2e010204<>+16(SB)/4, $0x2e010204
-DATA z2e010204<>+20(SB)/4, $0x2e010204
-DATA z2e010204<>+24(SB)/4, $0x2e010204
-DATA z2e010204<>+28(SB)/4, $0x2e010204
-DATA z2e010204<>+32(SB)/4, $0x2e010204
-DATA z2e010204<>+36(SB)/4, $0x2e010204
-DATA z2e010204<>+40(SB)/4, $0x2e010204
-DATA z2e010204<>+44(SB)/4, $0x2e010204
-DATA z2e010204<>+48(SB)/4, $0x2e010204
-DATA z2e010204<>+52(SB)/4, $0x2e010204
-DATA z2e010204<>+56(SB)/4, $0x2e010204
-DATA z2e010204<>+60(SB)/4, $0x2e010204
-GLOBL z2e010204<>(SB), RODATA|NOPTR, $64
-
-DATA z3c010204<>+0(SB)/4, $0x3c010204
-DATA z3c010204<>+4(SB)/4, $0x3c010204
-DATA z3c010204<>+8(SB)/4, $0x3c010204
-DATA z3c010204<>+12(SB)/4, $0x3c010204
-DATA z3c010204<>+16(SB)/4, $0x3c010204
-DATA z3c010204<>+20(SB)/4, $0x3c010204
-DATA z3c010204<>+24(SB)/4, $0x3c010204
-DATA z3c010204<>+28(SB)/4, $0x3c010204
-DATA z3c010204<>+32(SB)/4, $0x3c010204
-DATA z3c010204<>+36(SB)/4, $0x3c010204
-DATA z3c010204<>+40(SB)/4, $0x3c010204
-DATA z3c010204<>+44(SB)/4, $0x3c010204
-DATA z3c010204<>+48(SB)/4, $0x3c010204
-DATA z3c010204<>+52(SB)/4, $0x3c010204
-DATA z3c010204<>+56(SB)/4, $0x3c010204
-DATA z3c010204<>+60(SB)/4, $0x3c010204
-GLOBL z3c010204<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -12833,24 +13727,105 @@ again1:
 	VMULPS       Z8, Z6, Z6
 	VADDPS       Z6, Z4, Z4
 	VMOVUPS      128(DX), Z6
-	VPBROADCASTD z00000000<>+0(SB), Z7
 	VSUBPS       Z3, Z5, Z5
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z3, Z3
 	VMOVUPS      Z3, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z3
 	VSUBPS       Z0, Z4, Z3
 	VMULPS       Z6, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSLLD       $0x10, Z0, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z2e010204<>+0(SB), Z4, Z5
+	VFMADD231PS  z3c010204<>+0(SB), Z4, Z5
+	VMAXPS       zbf800000<>+0(SB), Z5, Z4
+	VPSLLD       $0x08, Z0, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z2e010204<>+0(SB), Z5, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z4, 1024(AX)
+	VMOVUPS      Z5, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -13138,33 +14113,139 @@ again1:
 	VMULPS       Z14, Z10, Z10
 	VADDPS       Z10, Z6, Z6
 	VMOVUPS      128(DX), Z10
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z3, Z7, Z7
 	VMULPS       Z10, Z7, Z7
 	VADDPS       Z7, Z3, Z3
 	VMOVUPS      Z3, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z3
 	VSUBPS       Z4, Z8, Z3
 	VMULPS       Z10, Z3, Z3
 	VADDPS       Z3, Z4, Z3
 	VMOVUPS      Z3, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z3
 	VSUBPS       Z5, Z9, Z3
 	VMULPS       Z10, Z3, Z3
 	VADDPS       Z3, Z5, Z3
 	VMOVUPS      Z3, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z3
 	VSUBPS       Z0, Z6, Z3
 	VMULPS       Z10, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+// func avx512ReadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z3
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z29000100<>+0(SB)/4, $0x29000100
+DATA z29000100<>+4(SB)/4, $0x29000100
+DATA z29000100<>+8(SB)/4, $0x29000100
+DATA z29000100<>+12(SB)/4, $0x29000100
+DATA z29000100<>+16(SB)/4, $0x29000100
+DATA z29000100<>+20(SB)/4, $0x29000100
+DATA z29000100<>+24(SB)/4, $0x29000100
+DATA z29000100<>+28(SB)/4, $0x29000100
+DATA z29000100<>+32(SB)/4, $0x29000100
+DATA z29000100<>+36(SB)/4, $0x29000100
+DATA z29000100<>+40(SB)/4, $0x29000100
+DATA z29000100<>+44(SB)/4, $0x29000100
+DATA z29000100<>+48(SB)/4, $0x29000100
+DATA z29000100<>+52(SB)/4, $0x29000100
+DATA z29000100<>+56(SB)/4, $0x29000100
+DATA z29000100<>+60(SB)/4, $0x29000100
+GLOBL z29000100<>(SB), RODATA|NOPTR, $64
+
+DATA z38000100<>+0(SB)/4, $0x38000100
+DATA z38000100<>+4(SB)/4, $0x38000100
+DATA z38000100<>+8(SB)/4, $0x38000100
+DATA z38000100<>+12(SB)/4, $0x38000100
+DATA z38000100<>+16(SB)/4, $0x38000100
+DATA z38000100<>+20(SB)/4, $0x38000100
+DATA z38000100<>+24(SB)/4, $0x38000100
+DATA z38000100<>+28(SB)/4, $0x38000100
+DATA z38000100<>+32(SB)/4, $0x38000100
+DATA z38000100<>+36(SB)/4, $0x38000100
+DATA z38000100<>+40(SB)/4, $0x38000100
+DATA z38000100<>+44(SB)/4, $0x38000100
+DATA z38000100<>+48(SB)/4, $0x38000100
+DATA z38000100<>+52(SB)/4, $0x38000100
+DATA z38000100<>+56(SB)/4, $0x38000100
+DATA z38000100<>+60(SB)/4, $0x38000100
+GLOBL z38000100<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -13378,7 +14459,6 @@ again1:
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -13387,7 +14467,6 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
@@ -13398,41 +14477,79 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA z29000100<>+0(SB)/4, $0x29000100
-DATA z29000100<>+4(SB)/4, $0x29000100
-DATA z29000100<>+8(SB)/4, $0x29000100
-DATA z29000100<>+12(SB)/4, $0x29000100
-DATA z29000100<>+16(SB)/4, $0x29000100
-DATA z29000100<>+20(SB)/4, $0x29000100
-DATA z29000100<>+24(SB)/4, $0x29000100
-DATA z29000100<>+28(SB)/4, $0x29000100
-DATA z29000100<>+32(SB)/4, $0x29000100
-DATA z29000100<>+36(SB)/4, $0x29000100
-DATA z29000100<>+40(SB)/4, $0x29000100
-DATA z29000100<>+44(SB)/4, $0x29000100
-DATA z29000100<>+48(SB)/4, $0x29000100
-DATA z29000100<>+52(SB)/4, $0x29000100
-DATA z29000100<>+56(SB)/4, $0x29000100
-DATA z29000100<>+60(SB)/4, $0x29000100
-GLOBL z29000100<>(SB), RODATA|NOPTR, $64
+// func avx512ReadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
 
-DATA z38000100<>+0(SB)/4, $0x38000100
-DATA z38000100<>+4(SB)/4, $0x38000100
-DATA z38000100<>+8(SB)/4, $0x38000100
-DATA z38000100<>+12(SB)/4, $0x38000100
-DATA z38000100<>+16(SB)/4, $0x38000100
-DATA z38000100<>+20(SB)/4, $0x38000100
-DATA z38000100<>+24(SB)/4, $0x38000100
-DATA z38000100<>+28(SB)/4, $0x38000100
-DATA z38000100<>+32(SB)/4, $0x38000100
-DATA z38000100<>+36(SB)/4, $0x38000100
-DATA z38000100<>+40(SB)/4, $0x38000100
-DATA z38000100<>+44(SB)/4, $0x38000100
-DATA z38000100<>+48(SB)/4, $0x38000100
-DATA z38000100<>+52(SB)/4, $0x38000100
-DATA z38000100<>+56(SB)/4, $0x38000100
-DATA z38000100<>+60(SB)/4, $0x38000100
-GLOBL z38000100<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z29000100<>+0(SB), Z3, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -13656,24 +14773,111 @@ again1:
 	VMULPS       Z8, Z6, Z6
 	VADDPS       Z6, Z4, Z4
 	VMOVUPS      128(DX), Z6
-	VPBROADCASTD z00000000<>+0(SB), Z7
 	VSUBPS       Z3, Z5, Z5
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z3, Z3
 	VMOVUPS      Z3, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z3
 	VSUBPS       Z0, Z4, Z3
 	VMULPS       Z6, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPSLLD       $0x10, Z5, Z6
+	VPSRAD       $0x10, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z29000100<>+0(SB), Z6, Z7
+	VFMADD231PS  z38000100<>+0(SB), Z6, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z6
+	VPSRAD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z29000100<>+0(SB), Z5, Z7
+	VFMADD231PS  z38000100<>+0(SB), Z5, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z5
+	VPSLLD       $0x10, Z0, Z7
+	VPSRAD       $0x10, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z29000100<>+0(SB), Z7, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -13985,26 +15189,950 @@ again1:
 	VMULPS       Z16, Z12, Z12
 	VADDPS       Z12, Z8, Z8
 	VMOVUPS      128(DX), Z12
-	VPBROADCASTD z00000000<>+0(SB), Z13
 	VSUBPS       Z6, Z10, Z10
 	VMULPS       Z12, Z10, Z10
 	VADDPS       Z10, Z6, Z6
 	VMOVUPS      Z6, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z5, Z9, Z6
 	VMULPS       Z12, Z6, Z6
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z7, Z11, Z5
 	VMULPS       Z12, Z5, Z5
 	VADDPS       Z5, Z7, Z5
 	VMOVUPS      Z5, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z8, Z5
 	VMULPS       Z12, Z5, Z5
 	VADDPS       Z5, Z0, Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z00000001<>+0(SB)/4, $0x00000001
+DATA z00000001<>+4(SB)/4, $0x00000001
+DATA z00000001<>+8(SB)/4, $0x00000001
+DATA z00000001<>+12(SB)/4, $0x00000001
+DATA z00000001<>+16(SB)/4, $0x00000001
+DATA z00000001<>+20(SB)/4, $0x00000001
+DATA z00000001<>+24(SB)/4, $0x00000001
+DATA z00000001<>+28(SB)/4, $0x00000001
+DATA z00000001<>+32(SB)/4, $0x00000001
+DATA z00000001<>+36(SB)/4, $0x00000001
+DATA z00000001<>+40(SB)/4, $0x00000001
+DATA z00000001<>+44(SB)/4, $0x00000001
+DATA z00000001<>+48(SB)/4, $0x00000001
+DATA z00000001<>+52(SB)/4, $0x00000001
+DATA z00000001<>+56(SB)/4, $0x00000001
+DATA z00000001<>+60(SB)/4, $0x00000001
+GLOBL z00000001<>(SB), RODATA|NOPTR, $64
+
+// func avx512ReadUint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VPSRLD       $0x08, Z0, Z4
+	VPANDD       z000000ff<>+0(SB), Z4, Z4
+	VPSRLD       $0x10, Z0, Z5
+	VPANDD       z000000ff<>+0(SB), Z5, Z5
+	VPSRLD       $0x18, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z4, 1024(AX)
+	VMOVUPS      Z5, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VPSRLD       $0x10, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VPSRLD       $0x10, Z5, Z5
+	VPANDD       z0000ffff<>+0(SB), Z0, Z7
+	VPSRLD       $0x10, Z0, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VPSLLD       $0x10, Z0, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VPSLLD       $0x08, Z0, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VPSRAD       $0x18, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z4, 1024(AX)
+	VMOVUPS      Z5, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x10, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VPSRAD       $0x10, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPSLLD       $0x10, Z5, Z6
+	VPSRAD       $0x10, Z6, Z6
+	VPSRAD       $0x10, Z5, Z5
+	VPSLLD       $0x10, Z0, Z7
+	VPSRAD       $0x10, Z7, Z7
+	VPSRAD       $0x10, Z0, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x4BGRA(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPSRLD       $0x10, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z4, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
@@ -14275,22 +16403,18 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(DX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z6, Z10, Z10
 	VMULPS       Z7, Z10, Z10
 	VADDPS       Z10, Z6, Z6
 	VMOVUPS      Z6, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z5, Z9, Z6
 	VMULPS       Z7, Z6, Z6
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z4, Z8, Z5
 	VMULPS       Z7, Z5, Z5
 	VADDPS       Z5, Z4, Z4
 	VMOVUPS      Z4, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -14302,6 +16426,175 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+// func avx512ReadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm10x3(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z4
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
+	VPSRLD       $0x0a, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z5
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
+	VPSRLD       $0x14, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z6
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z6, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z000003ff<>+0(SB)/4, $0x000003ff
+DATA z000003ff<>+4(SB)/4, $0x000003ff
+DATA z000003ff<>+8(SB)/4, $0x000003ff
+DATA z000003ff<>+12(SB)/4, $0x000003ff
+DATA z000003ff<>+16(SB)/4, $0x000003ff
+DATA z000003ff<>+20(SB)/4, $0x000003ff
+DATA z000003ff<>+24(SB)/4, $0x000003ff
+DATA z000003ff<>+28(SB)/4, $0x000003ff
+DATA z000003ff<>+32(SB)/4, $0x000003ff
+DATA z000003ff<>+36(SB)/4, $0x000003ff
+DATA z000003ff<>+40(SB)/4, $0x000003ff
+DATA z000003ff<>+44(SB)/4, $0x000003ff
+DATA z000003ff<>+48(SB)/4, $0x000003ff
+DATA z000003ff<>+52(SB)/4, $0x000003ff
+DATA z000003ff<>+56(SB)/4, $0x000003ff
+DATA z000003ff<>+60(SB)/4, $0x000003ff
+GLOBL z000003ff<>(SB), RODATA|NOPTR, $64
+
+DATA z2b802008<>+0(SB)/4, $0x2b802008
+DATA z2b802008<>+4(SB)/4, $0x2b802008
+DATA z2b802008<>+8(SB)/4, $0x2b802008
+DATA z2b802008<>+12(SB)/4, $0x2b802008
+DATA z2b802008<>+16(SB)/4, $0x2b802008
+DATA z2b802008<>+20(SB)/4, $0x2b802008
+DATA z2b802008<>+24(SB)/4, $0x2b802008
+DATA z2b802008<>+28(SB)/4, $0x2b802008
+DATA z2b802008<>+32(SB)/4, $0x2b802008
+DATA z2b802008<>+36(SB)/4, $0x2b802008
+DATA z2b802008<>+40(SB)/4, $0x2b802008
+DATA z2b802008<>+44(SB)/4, $0x2b802008
+DATA z2b802008<>+48(SB)/4, $0x2b802008
+DATA z2b802008<>+52(SB)/4, $0x2b802008
+DATA z2b802008<>+56(SB)/4, $0x2b802008
+DATA z2b802008<>+60(SB)/4, $0x2b802008
+GLOBL z2b802008<>(SB), RODATA|NOPTR, $64
+
+DATA z3a802008<>+0(SB)/4, $0x3a802008
+DATA z3a802008<>+4(SB)/4, $0x3a802008
+DATA z3a802008<>+8(SB)/4, $0x3a802008
+DATA z3a802008<>+12(SB)/4, $0x3a802008
+DATA z3a802008<>+16(SB)/4, $0x3a802008
+DATA z3a802008<>+20(SB)/4, $0x3a802008
+DATA z3a802008<>+24(SB)/4, $0x3a802008
+DATA z3a802008<>+28(SB)/4, $0x3a802008
+DATA z3a802008<>+32(SB)/4, $0x3a802008
+DATA z3a802008<>+36(SB)/4, $0x3a802008
+DATA z3a802008<>+40(SB)/4, $0x3a802008
+DATA z3a802008<>+44(SB)/4, $0x3a802008
+DATA z3a802008<>+48(SB)/4, $0x3a802008
+DATA z3a802008<>+52(SB)/4, $0x3a802008
+DATA z3a802008<>+56(SB)/4, $0x3a802008
+DATA z3a802008<>+60(SB)/4, $0x3a802008
+GLOBL z3a802008<>(SB), RODATA|NOPTR, $64
+
+DATA zb22aaaab<>+0(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+4(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+8(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+12(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+16(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+20(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+24(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+28(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+32(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+36(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+40(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+44(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+48(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+52(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+56(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+60(SB)/4, $0xb22aaaab
+GLOBL zb22aaaab<>(SB), RODATA|NOPTR, $64
+
+DATA z3eaaaaab<>+0(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+4(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+8(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+12(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+16(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+20(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+24(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+28(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+32(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+36(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+40(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+44(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+48(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+52(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+56(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+60(SB)/4, $0x3eaaaaab
+GLOBL z3eaaaaab<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -14565,22 +16858,18 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(DX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z7, Z8, Z8
 	VADDPS       Z8, Z4, Z4
 	VMOVUPS      Z4, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z5, Z9, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z5, Z4
 	VMOVUPS      Z4, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z6, Z10, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z6, Z4
 	VMOVUPS      Z4, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -14593,95 +16882,84 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA z000003ff<>+0(SB)/4, $0x000003ff
-DATA z000003ff<>+4(SB)/4, $0x000003ff
-DATA z000003ff<>+8(SB)/4, $0x000003ff
-DATA z000003ff<>+12(SB)/4, $0x000003ff
-DATA z000003ff<>+16(SB)/4, $0x000003ff
-DATA z000003ff<>+20(SB)/4, $0x000003ff
-DATA z000003ff<>+24(SB)/4, $0x000003ff
-DATA z000003ff<>+28(SB)/4, $0x000003ff
-DATA z000003ff<>+32(SB)/4, $0x000003ff
-DATA z000003ff<>+36(SB)/4, $0x000003ff
-DATA z000003ff<>+40(SB)/4, $0x000003ff
-DATA z000003ff<>+44(SB)/4, $0x000003ff
-DATA z000003ff<>+48(SB)/4, $0x000003ff
-DATA z000003ff<>+52(SB)/4, $0x000003ff
-DATA z000003ff<>+56(SB)/4, $0x000003ff
-DATA z000003ff<>+60(SB)/4, $0x000003ff
-GLOBL z000003ff<>(SB), RODATA|NOPTR, $64
+// func avx512ReadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm10x3BGR(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
 
-DATA z2b802008<>+0(SB)/4, $0x2b802008
-DATA z2b802008<>+4(SB)/4, $0x2b802008
-DATA z2b802008<>+8(SB)/4, $0x2b802008
-DATA z2b802008<>+12(SB)/4, $0x2b802008
-DATA z2b802008<>+16(SB)/4, $0x2b802008
-DATA z2b802008<>+20(SB)/4, $0x2b802008
-DATA z2b802008<>+24(SB)/4, $0x2b802008
-DATA z2b802008<>+28(SB)/4, $0x2b802008
-DATA z2b802008<>+32(SB)/4, $0x2b802008
-DATA z2b802008<>+36(SB)/4, $0x2b802008
-DATA z2b802008<>+40(SB)/4, $0x2b802008
-DATA z2b802008<>+44(SB)/4, $0x2b802008
-DATA z2b802008<>+48(SB)/4, $0x2b802008
-DATA z2b802008<>+52(SB)/4, $0x2b802008
-DATA z2b802008<>+56(SB)/4, $0x2b802008
-DATA z2b802008<>+60(SB)/4, $0x2b802008
-GLOBL z2b802008<>(SB), RODATA|NOPTR, $64
-
-DATA z3a802008<>+0(SB)/4, $0x3a802008
-DATA z3a802008<>+4(SB)/4, $0x3a802008
-DATA z3a802008<>+8(SB)/4, $0x3a802008
-DATA z3a802008<>+12(SB)/4, $0x3a802008
-DATA z3a802008<>+16(SB)/4, $0x3a802008
-DATA z3a802008<>+20(SB)/4, $0x3a802008
-DATA z3a802008<>+24(SB)/4, $0x3a802008
-DATA z3a802008<>+28(SB)/4, $0x3a802008
-DATA z3a802008<>+32(SB)/4, $0x3a802008
-DATA z3a802008<>+36(SB)/4, $0x3a802008
-DATA z3a802008<>+40(SB)/4, $0x3a802008
-DATA z3a802008<>+44(SB)/4, $0x3a802008
-DATA z3a802008<>+48(SB)/4, $0x3a802008
-DATA z3a802008<>+52(SB)/4, $0x3a802008
-DATA z3a802008<>+56(SB)/4, $0x3a802008
-DATA z3a802008<>+60(SB)/4, $0x3a802008
-GLOBL z3a802008<>(SB), RODATA|NOPTR, $64
-
-DATA zb22aaaab<>+0(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+4(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+8(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+12(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+16(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+20(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+24(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+28(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+32(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+36(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+40(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+44(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+48(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+52(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+56(SB)/4, $0xb22aaaab
-DATA zb22aaaab<>+60(SB)/4, $0xb22aaaab
-GLOBL zb22aaaab<>(SB), RODATA|NOPTR, $64
-
-DATA z3eaaaaab<>+0(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+4(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+8(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+12(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+16(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+20(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+24(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+28(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+32(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+36(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+40(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+44(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+48(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+52(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+56(SB)/4, $0x3eaaaaab
-DATA z3eaaaaab<>+60(SB)/4, $0x3eaaaaab
-GLOBL z3eaaaaab<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z4
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
+	VPSRLD       $0x0a, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z5
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
+	VPSRLD       $0x14, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z6
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z4, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -14945,22 +17223,18 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(DX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z6, Z10, Z10
 	VMULPS       Z7, Z10, Z10
 	VADDPS       Z10, Z6, Z6
 	VMOVUPS      Z6, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z5, Z9, Z6
 	VMULPS       Z7, Z6, Z6
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z4, Z8, Z5
 	VMULPS       Z7, Z5, Z5
 	VADDPS       Z5, Z4, Z4
 	VMOVUPS      Z4, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -14972,6 +17246,128 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+// func avx512ReadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm24(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z00ffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       za77fffff<>+0(SB), Z0, Z3
+	VFMADD231PS  z33800001<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z00ffffff<>+0(SB)/4, $0x00ffffff
+DATA z00ffffff<>+4(SB)/4, $0x00ffffff
+DATA z00ffffff<>+8(SB)/4, $0x00ffffff
+DATA z00ffffff<>+12(SB)/4, $0x00ffffff
+DATA z00ffffff<>+16(SB)/4, $0x00ffffff
+DATA z00ffffff<>+20(SB)/4, $0x00ffffff
+DATA z00ffffff<>+24(SB)/4, $0x00ffffff
+DATA z00ffffff<>+28(SB)/4, $0x00ffffff
+DATA z00ffffff<>+32(SB)/4, $0x00ffffff
+DATA z00ffffff<>+36(SB)/4, $0x00ffffff
+DATA z00ffffff<>+40(SB)/4, $0x00ffffff
+DATA z00ffffff<>+44(SB)/4, $0x00ffffff
+DATA z00ffffff<>+48(SB)/4, $0x00ffffff
+DATA z00ffffff<>+52(SB)/4, $0x00ffffff
+DATA z00ffffff<>+56(SB)/4, $0x00ffffff
+DATA z00ffffff<>+60(SB)/4, $0x00ffffff
+GLOBL z00ffffff<>(SB), RODATA|NOPTR, $64
+
+DATA za77fffff<>+0(SB)/4, $0xa77fffff
+DATA za77fffff<>+4(SB)/4, $0xa77fffff
+DATA za77fffff<>+8(SB)/4, $0xa77fffff
+DATA za77fffff<>+12(SB)/4, $0xa77fffff
+DATA za77fffff<>+16(SB)/4, $0xa77fffff
+DATA za77fffff<>+20(SB)/4, $0xa77fffff
+DATA za77fffff<>+24(SB)/4, $0xa77fffff
+DATA za77fffff<>+28(SB)/4, $0xa77fffff
+DATA za77fffff<>+32(SB)/4, $0xa77fffff
+DATA za77fffff<>+36(SB)/4, $0xa77fffff
+DATA za77fffff<>+40(SB)/4, $0xa77fffff
+DATA za77fffff<>+44(SB)/4, $0xa77fffff
+DATA za77fffff<>+48(SB)/4, $0xa77fffff
+DATA za77fffff<>+52(SB)/4, $0xa77fffff
+DATA za77fffff<>+56(SB)/4, $0xa77fffff
+DATA za77fffff<>+60(SB)/4, $0xa77fffff
+GLOBL za77fffff<>(SB), RODATA|NOPTR, $64
+
+DATA z33800001<>+0(SB)/4, $0x33800001
+DATA z33800001<>+4(SB)/4, $0x33800001
+DATA z33800001<>+8(SB)/4, $0x33800001
+DATA z33800001<>+12(SB)/4, $0x33800001
+DATA z33800001<>+16(SB)/4, $0x33800001
+DATA z33800001<>+20(SB)/4, $0x33800001
+DATA z33800001<>+24(SB)/4, $0x33800001
+DATA z33800001<>+28(SB)/4, $0x33800001
+DATA z33800001<>+32(SB)/4, $0x33800001
+DATA z33800001<>+36(SB)/4, $0x33800001
+DATA z33800001<>+40(SB)/4, $0x33800001
+DATA z33800001<>+44(SB)/4, $0x33800001
+DATA z33800001<>+48(SB)/4, $0x33800001
+DATA z33800001<>+52(SB)/4, $0x33800001
+DATA z33800001<>+56(SB)/4, $0x33800001
+DATA z33800001<>+60(SB)/4, $0x33800001
+GLOBL z33800001<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -15161,7 +17557,6 @@ again1:
 	VMULPS       Z3, Z5, Z3
 	VADDPS       Z3, Z4, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -15170,7 +17565,6 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
@@ -15181,59 +17575,75 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA z00ffffff<>+0(SB)/4, $0x00ffffff
-DATA z00ffffff<>+4(SB)/4, $0x00ffffff
-DATA z00ffffff<>+8(SB)/4, $0x00ffffff
-DATA z00ffffff<>+12(SB)/4, $0x00ffffff
-DATA z00ffffff<>+16(SB)/4, $0x00ffffff
-DATA z00ffffff<>+20(SB)/4, $0x00ffffff
-DATA z00ffffff<>+24(SB)/4, $0x00ffffff
-DATA z00ffffff<>+28(SB)/4, $0x00ffffff
-DATA z00ffffff<>+32(SB)/4, $0x00ffffff
-DATA z00ffffff<>+36(SB)/4, $0x00ffffff
-DATA z00ffffff<>+40(SB)/4, $0x00ffffff
-DATA z00ffffff<>+44(SB)/4, $0x00ffffff
-DATA z00ffffff<>+48(SB)/4, $0x00ffffff
-DATA z00ffffff<>+52(SB)/4, $0x00ffffff
-DATA z00ffffff<>+56(SB)/4, $0x00ffffff
-DATA z00ffffff<>+60(SB)/4, $0x00ffffff
-GLOBL z00ffffff<>(SB), RODATA|NOPTR, $64
+// func avx512ReadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadHalf1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
 
-DATA za77fffff<>+0(SB)/4, $0xa77fffff
-DATA za77fffff<>+4(SB)/4, $0xa77fffff
-DATA za77fffff<>+8(SB)/4, $0xa77fffff
-DATA za77fffff<>+12(SB)/4, $0xa77fffff
-DATA za77fffff<>+16(SB)/4, $0xa77fffff
-DATA za77fffff<>+20(SB)/4, $0xa77fffff
-DATA za77fffff<>+24(SB)/4, $0xa77fffff
-DATA za77fffff<>+28(SB)/4, $0xa77fffff
-DATA za77fffff<>+32(SB)/4, $0xa77fffff
-DATA za77fffff<>+36(SB)/4, $0xa77fffff
-DATA za77fffff<>+40(SB)/4, $0xa77fffff
-DATA za77fffff<>+44(SB)/4, $0xa77fffff
-DATA za77fffff<>+48(SB)/4, $0xa77fffff
-DATA za77fffff<>+52(SB)/4, $0xa77fffff
-DATA za77fffff<>+56(SB)/4, $0xa77fffff
-DATA za77fffff<>+60(SB)/4, $0xa77fffff
-GLOBL za77fffff<>(SB), RODATA|NOPTR, $64
-
-DATA z33800001<>+0(SB)/4, $0x33800001
-DATA z33800001<>+4(SB)/4, $0x33800001
-DATA z33800001<>+8(SB)/4, $0x33800001
-DATA z33800001<>+12(SB)/4, $0x33800001
-DATA z33800001<>+16(SB)/4, $0x33800001
-DATA z33800001<>+20(SB)/4, $0x33800001
-DATA z33800001<>+24(SB)/4, $0x33800001
-DATA z33800001<>+28(SB)/4, $0x33800001
-DATA z33800001<>+32(SB)/4, $0x33800001
-DATA z33800001<>+36(SB)/4, $0x33800001
-DATA z33800001<>+40(SB)/4, $0x33800001
-DATA z33800001<>+44(SB)/4, $0x33800001
-DATA z33800001<>+48(SB)/4, $0x33800001
-DATA z33800001<>+52(SB)/4, $0x33800001
-DATA z33800001<>+56(SB)/4, $0x33800001
-DATA z33800001<>+60(SB)/4, $0x33800001
-GLOBL z33800001<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -15431,7 +17841,6 @@ again1:
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -15440,12 +17849,75 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSingle1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSingle1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15623,7 +18095,6 @@ again1:
 	VMULPS       Z5, Z4, Z4
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      128(DX), Z4
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z3, Z0, Z0
@@ -15632,7 +18103,139 @@ again1:
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadWord1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadWord1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadHalf2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadHalf2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VPMOVDW      Z3, Y2
+	VCVTPH2PS    Y2, Z3
+	VPSRLD       $0x10, Z0, Z0
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
@@ -15845,24 +18448,91 @@ again1:
 	VMULPS       Z8, Z6, Z6
 	VADDPS       Z6, Z4, Z4
 	VMOVUPS      128(DX), Z6
-	VPBROADCASTD z00000000<>+0(SB), Z7
 	VSUBPS       Z3, Z5, Z5
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z3, Z3
 	VMOVUPS      Z3, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z3
 	VSUBPS       Z0, Z4, Z3
 	VMULPS       Z6, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSingle2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSingle2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, DX
 	ADDQ         $+64, AX
+	ADDQ         $+192, CX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -16074,24 +18744,171 @@ again1:
 	VMULPS       Z10, Z8, Z8
 	VADDPS       Z8, Z6, Z6
 	VMOVUPS      128(DX), Z8
-	VPBROADCASTD z00000000<>+0(SB), Z9
 	VSUBPS       Z5, Z7, Z7
 	VMULPS       Z8, Z7, Z7
 	VADDPS       Z7, Z5, Z5
 	VMOVUPS      Z5, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z6, Z5
 	VMULPS       Z8, Z5, Z5
 	VADDPS       Z5, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
 	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadWord2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadWord2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadHalf4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadHalf4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VPANDD       z0000ffff<>+0(SB), Z0, Z7
+	VPMOVDW      Z6, Y3
+	VCVTPH2PS    Y3, Z6
+	VPMOVDW      Z7, Y3
+	VCVTPH2PS    Y3, Z7
+	VPSRLD       $0x10, Z5, Z5
+	VPSRLD       $0x10, Z0, Z0
+	VPMOVDW      Z5, Y3
+	VCVTPH2PS    Y3, Z5
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -16363,29 +19180,103 @@ again1:
 	VMULPS       Z16, Z12, Z12
 	VADDPS       Z12, Z8, Z8
 	VMOVUPS      128(DX), Z12
-	VPBROADCASTD z00000000<>+0(SB), Z13
 	VSUBPS       Z6, Z10, Z10
 	VMULPS       Z12, Z10, Z10
 	VADDPS       Z10, Z6, Z6
 	VMOVUPS      Z6, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z5, Z9, Z6
 	VMULPS       Z12, Z6, Z6
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z7, Z11, Z5
 	VMULPS       Z12, Z5, Z5
 	VADDPS       Z5, Z7, Z5
 	VMOVUPS      Z5, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z5
 	VSUBPS       Z0, Z8, Z5
 	VMULPS       Z12, Z5, Z5
 	VADDPS       Z5, Z0, Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSingle4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSingle4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      16(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
+	MOVLQSX      4(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      20(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
+	MOVLQSX      8(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      24(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
+	MOVLQSX      12(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      28(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	VUNPCKLPS    Y6, Y0, Y3
+	VUNPCKLPS    Y5, Y4, Y7
+	VUNPCKLPD    Y7, Y3, Y2
+	VUNPCKHPD    Y7, Y3, Y3
+	VUNPCKHPS    Y6, Y0, Y0
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y5, Y0, Y4
+	VUNPCKHPD    Y5, Y0, Y5
+	MOVLQSX      32(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      48(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
+	MOVLQSX      36(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      52(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
+	MOVLQSX      40(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      56(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y7
+	MOVLQSX      44(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      60(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y8
+	VUNPCKLPS    Y6, Y0, Y9
+	VUNPCKLPS    Y8, Y7, Y10
+	VUNPCKLPD    Y10, Y9, Y11
+	VUNPCKHPD    Y10, Y9, Y9
+	VUNPCKHPS    Y6, Y0, Y0
+	VUNPCKHPS    Y8, Y7, Y6
+	VUNPCKLPD    Y6, Y0, Y7
+	VUNPCKHPD    Y6, Y0, Y0
+	VINSERTI64X4 $0x01, Y11, Z2, Z6
+	VINSERTI64X4 $0x01, Y9, Z3, Z8
+	VINSERTI64X4 $0x01, Y7, Z4, Z7
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z8, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -16649,22 +19540,18 @@ again1:
 	VMULPS       Z17, Z13, Z13
 	VADDPS       Z13, Z9, Z9
 	VMOVUPS      128(DX), Z13
-	VPBROADCASTD z00000000<>+0(SB), Z14
 	VSUBPS       Z6, Z10, Z10
 	VMULPS       Z13, Z10, Z10
 	VADDPS       Z10, Z6, Z6
 	VMOVUPS      Z6, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z8, Z12, Z6
 	VMULPS       Z13, Z6, Z6
 	VADDPS       Z6, Z8, Z6
 	VMOVUPS      Z6, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z7, Z11, Z6
 	VMULPS       Z13, Z6, Z6
 	VADDPS       Z6, Z7, Z6
 	VMOVUPS      Z6, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z6
 	VSUBPS       Z0, Z9, Z6
 	VMULPS       Z13, Z6, Z6
 	VADDPS       Z6, Z0, Z0
@@ -16676,6 +19563,118 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+// func avx512ReadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSharedExponent(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSRLD       $0x1b, Z0, Z3
+	VPADDD       z00000067<>+0(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VPANDD       z000001ff<>+0(SB), Z0, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VPSRLD       $0x09, Z0, Z5
+	VPANDD       z000001ff<>+0(SB), Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VPSRLD       $0x12, Z0, Z0
+	VPANDD       z000001ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	ADDQ         $+64, AX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z00000067<>+0(SB)/4, $0x00000067
+DATA z00000067<>+4(SB)/4, $0x00000067
+DATA z00000067<>+8(SB)/4, $0x00000067
+DATA z00000067<>+12(SB)/4, $0x00000067
+DATA z00000067<>+16(SB)/4, $0x00000067
+DATA z00000067<>+20(SB)/4, $0x00000067
+DATA z00000067<>+24(SB)/4, $0x00000067
+DATA z00000067<>+28(SB)/4, $0x00000067
+DATA z00000067<>+32(SB)/4, $0x00000067
+DATA z00000067<>+36(SB)/4, $0x00000067
+DATA z00000067<>+40(SB)/4, $0x00000067
+DATA z00000067<>+44(SB)/4, $0x00000067
+DATA z00000067<>+48(SB)/4, $0x00000067
+DATA z00000067<>+52(SB)/4, $0x00000067
+DATA z00000067<>+56(SB)/4, $0x00000067
+DATA z00000067<>+60(SB)/4, $0x00000067
+GLOBL z00000067<>(SB), RODATA|NOPTR, $64
+
+DATA z000001ff<>+0(SB)/4, $0x000001ff
+DATA z000001ff<>+4(SB)/4, $0x000001ff
+DATA z000001ff<>+8(SB)/4, $0x000001ff
+DATA z000001ff<>+12(SB)/4, $0x000001ff
+DATA z000001ff<>+16(SB)/4, $0x000001ff
+DATA z000001ff<>+20(SB)/4, $0x000001ff
+DATA z000001ff<>+24(SB)/4, $0x000001ff
+DATA z000001ff<>+28(SB)/4, $0x000001ff
+DATA z000001ff<>+32(SB)/4, $0x000001ff
+DATA z000001ff<>+36(SB)/4, $0x000001ff
+DATA z000001ff<>+40(SB)/4, $0x000001ff
+DATA z000001ff<>+44(SB)/4, $0x000001ff
+DATA z000001ff<>+48(SB)/4, $0x000001ff
+DATA z000001ff<>+52(SB)/4, $0x000001ff
+DATA z000001ff<>+56(SB)/4, $0x000001ff
+DATA z000001ff<>+60(SB)/4, $0x000001ff
+GLOBL z000001ff<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -16917,22 +19916,18 @@ again1:
 	VMULPS       Z9, Z6, Z6
 	VADDPS       Z6, Z3, Z3
 	VMOVUPS      128(DX), Z6
-	VPBROADCASTD z00000000<>+0(SB), Z9
 	VSUBPS       Z4, Z7, Z7
 	VMULPS       Z6, Z7, Z7
 	VADDPS       Z7, Z4, Z4
 	VMOVUPS      Z4, (AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z5, Z8, Z4
 	VMULPS       Z6, Z4, Z4
 	VADDPS       Z4, Z5, Z4
 	VMOVUPS      Z4, 1024(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z6, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 2048(AX)
-	VPBROADCASTD z00000000<>+0(SB), Z0
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
@@ -16943,41 +19938,106 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA z00000067<>+0(SB)/4, $0x00000067
-DATA z00000067<>+4(SB)/4, $0x00000067
-DATA z00000067<>+8(SB)/4, $0x00000067
-DATA z00000067<>+12(SB)/4, $0x00000067
-DATA z00000067<>+16(SB)/4, $0x00000067
-DATA z00000067<>+20(SB)/4, $0x00000067
-DATA z00000067<>+24(SB)/4, $0x00000067
-DATA z00000067<>+28(SB)/4, $0x00000067
-DATA z00000067<>+32(SB)/4, $0x00000067
-DATA z00000067<>+36(SB)/4, $0x00000067
-DATA z00000067<>+40(SB)/4, $0x00000067
-DATA z00000067<>+44(SB)/4, $0x00000067
-DATA z00000067<>+48(SB)/4, $0x00000067
-DATA z00000067<>+52(SB)/4, $0x00000067
-DATA z00000067<>+56(SB)/4, $0x00000067
-DATA z00000067<>+60(SB)/4, $0x00000067
-GLOBL z00000067<>(SB), RODATA|NOPTR, $64
+// func avx512ReadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadTable1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
 
-DATA z000001ff<>+0(SB)/4, $0x000001ff
-DATA z000001ff<>+4(SB)/4, $0x000001ff
-DATA z000001ff<>+8(SB)/4, $0x000001ff
-DATA z000001ff<>+12(SB)/4, $0x000001ff
-DATA z000001ff<>+16(SB)/4, $0x000001ff
-DATA z000001ff<>+20(SB)/4, $0x000001ff
-DATA z000001ff<>+24(SB)/4, $0x000001ff
-DATA z000001ff<>+28(SB)/4, $0x000001ff
-DATA z000001ff<>+32(SB)/4, $0x000001ff
-DATA z000001ff<>+36(SB)/4, $0x000001ff
-DATA z000001ff<>+40(SB)/4, $0x000001ff
-DATA z000001ff<>+44(SB)/4, $0x000001ff
-DATA z000001ff<>+48(SB)/4, $0x000001ff
-DATA z000001ff<>+52(SB)/4, $0x000001ff
-DATA z000001ff<>+56(SB)/4, $0x000001ff
-DATA z000001ff<>+60(SB)/4, $0x000001ff
-GLOBL z000001ff<>(SB), RODATA|NOPTR, $64
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z5, 1024(CX)
+	VMOVUPS      Z6, 2048(CX)
+	VMOVUPS      Z3, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
 
 // func avx512QuadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -17329,26 +20389,123 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(BX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z7, Z8, Z8
 	VADDPS       Z8, Z4, Z4
 	VMOVUPS      Z4, (CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z5, Z9, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z5, Z4
 	VMOVUPS      Z4, 1024(CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z6, Z10, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z6, Z4
 	VMOVUPS      Z4, 2048(CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	ADDQ         $+64, CX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadTable2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadTable2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z5, 1024(CX)
+	VMOVUPS      Z6, 2048(CX)
+	VMOVUPS      Z3, 3072(CX)
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
@@ -17707,29 +20864,122 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(BX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z7, Z8, Z8
 	VADDPS       Z8, Z4, Z4
 	VMOVUPS      Z4, (CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z5, Z9, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z5, Z4
 	VMOVUPS      Z4, 1024(CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z6, Z10, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z6, Z4
 	VMOVUPS      Z4, 2048(CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadTable4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadTable4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      4(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      16(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      20(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      36(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      48(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      52(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z5, 1024(CX)
+	VMOVUPS      Z6, 2048(CX)
+	VMOVUPS      Z3, 3072(CX)
 	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
 	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
@@ -18069,29 +21319,25 @@ again1:
 	VMULPS       Z3, Z11, Z3
 	VADDPS       Z3, Z7, Z3
 	VMOVUPS      128(BX), Z7
-	VPBROADCASTD z00000000<>+0(SB), Z11
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z7, Z8, Z8
 	VADDPS       Z8, Z4, Z4
 	VMOVUPS      Z4, (CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z5, Z9, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z5, Z4
 	VMOVUPS      Z4, 1024(CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z6, Z10, Z4
 	VMULPS       Z7, Z4, Z4
 	VADDPS       Z4, Z6, Z4
 	VMOVUPS      Z4, 2048(CX)
-	VPBROADCASTD z00000000<>+0(SB), Z4
 	VSUBPS       Z0, Z3, Z3
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
-	ADDQ         $+192, BX
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
+	ADDQ         $+192, BX
 	DECQ         DI
 	JNZ          again1
 	VZEROUPPER

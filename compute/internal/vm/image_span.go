@@ -30,7 +30,7 @@ func spans(op *program.ImageOp) bool {
 		}
 	}
 	gradients := len(op.GradX) == 2 && len(op.GradY) == 2
-	return len(op.Coordinate) == 2 && len(op.Offset) == 0 && (op.Lod.Size != 0 || gradients)
+	return (len(op.Coordinate) == 2 || len(op.Coordinate) == 3) && len(op.Offset) == 0 && (op.Lod.Size != 0 || gradients)
 }
 
 // imageSpans does an instruction in the active lanes, a span of chunks at a time; false: nothing has been done, since
@@ -47,7 +47,8 @@ func (w *worker) imageSpans(index int32, op *program.ImageOp) bool {
 	if b.routine == nil {
 		b.routineOf(w.imageLookup(op, w.active.first))
 	}
-	if b.spans = b.routine.Spans(); !b.spans {
+	b.spans = b.routine.Spans() && len(op.Coordinate) == b.routine.Coordinates()
+	if !b.spans {
 		return false
 	}
 	if w.span == nil {
@@ -62,9 +63,11 @@ func (w *worker) imageSpans(index int32, op *program.ImageOp) bool {
 // imageSpan does an instruction in so many chunks. All operands are read before the result is written.
 func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) {
 	b, s := &w.images[index], w.span
-	for axis := range 2 {
-		w.spanOperand(s.Coordinates[axis][:], op.Coordinate[axis], first, chunks)
-		if op.Lod.Size == 0 {
+	for axis, r := range op.Coordinate {
+		w.spanOperand(s.Coordinates[axis][:], r, first, chunks)
+	}
+	if op.Lod.Size == 0 {
+		for axis := range 2 {
 			w.spanOperand(s.Dx[axis][:], op.GradX[axis], first, chunks)
 			w.spanOperand(s.Dy[axis][:], op.GradY[axis], first, chunks)
 		}

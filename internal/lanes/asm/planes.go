@@ -27,19 +27,23 @@ func (g *generator) planes() {
 		if mode == clampToBorder {
 			continue // whose texels may lie nowhere
 		}
-		g.begin("avx512Pairs", addressMode+name, "(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)",
-			"func(to, u, levels, a *byte, n int)")
-		g.planePairs(mode)
+		for _, step := range []string{"avx512Pairs", "avx512Nearest"} {
+			g.begin(step, addressMode+name, "(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)",
+				"func(to, u, levels, a *byte, n int)")
+			g.planePairs(mode, step == "avx512Pairs")
+		}
 	}
+	g.planeLayers()
 	g.planeLods()
 	g.planeLevels()
 	g.spanMix()
 	for _, d := range allDecoders() {
+		g.wide = true
+		g.spanRead(&d)
 		if d.linear {
-			g.wide = true
 			g.spanQuad(&d)
-			g.wide = false
 		}
+		g.wide = false
 	}
 }
 
@@ -76,8 +80,9 @@ func (g *generator) joined(low, high vector) vector {
 	return g.z(g.VINSERTI64X4, operand.U8(1), high.AsY(), low.AsZ())
 }
 
-// planePairs writes the body of a linear filter's search along an axis: see lanes.Axis.pairs.
-func (g *generator) planePairs(mode int) {
+// planePairs writes the body of a search along an axis, for a linear filter or of the nearest texels: see
+// lanes.Axis.pairs and nearest.
+func (g *generator) planePairs(mode int, linear bool) {
 	to, u, levels, a := g.pointer("to"), g.pointer("u"), g.pointer("levels"), g.pointer("a")
 	const far = 1 << 30
 	sizes := g.z(g.VMOVDQU32, at(a, planeSize))
@@ -94,41 +99,69 @@ func (g *generator) planePairs(mode int) {
 		c := g.z(g.VMULPD, wide[i], g.z(g.VCVTPS2PD, at(u, 32*i)))
 		c = g.z(g.VMAXPD, low, c) // gives its last operand, the bound, for a NaN
 		c = g.z(g.VMINPD, high, c)
-		c = g.z(g.VSUBPD, half, c)
+		if linear {
+			c = g.z(g.VSUBPD, half, c)
+		}
 		floor := g.z(g.VRNDSCALEPD, down, c)
-		g.VMOVUPS(g.y(g.VCVTPD2PS, g.z(g.VSUBPD, floor, c)), at(to, pairsWeights+32*i))
+		if linear {
+			g.VMOVUPS(g.y(g.VCVTPD2PS, g.z(g.VSUBPD, floor, c)), at(to, pairsWeights+32*i))
+		}
 		floors[i] = g.y(g.VCVTTPD2DQ, floor)
 	}
 	n := g.joined(floors[0], floors[1])
 	p := &planeAxis{g, a, to, g.z(g.VPERMD, steps, level), g.z(g.VPERMD, starts, level), one}
+	put := func(bytes int, n vector) { p.put(bytes, n) }
+	period := size // what the first texel is within, and the second is 0 at; nil: it isn't wrapped
 	switch mode {
 	case repeat:
 		n = p.modulo(n, size, wide)
-		p.put(0, n)
-		next, inside := g.z(g.VPADDD, one, n), g.K()
-		g.VPCMPD(operand.U8(4), size, next, inside)
-		p.put(pairsSecond, g.zeroed(next, inside))
 	case mirroredRepeat:
-		twice := g.z(g.VPADDD, size, size)
-		last := g.z(g.VPSUBD, one, twice)
-		n = p.modulo(n, twice, [2]vector{g.z(g.VADDPD, wide[0], wide[0]), g.z(g.VADDPD, wide[1], wide[1])})
-		fold := func(n vector) vector { return g.z(g.VPMINSD, n, g.z(g.VPSUBD, n, last)) }
-		p.put(0, fold(n))
-		next, inside := g.z(g.VPADDD, one, n), g.K()
-		g.VPCMPD(operand.U8(4), twice, next, inside)
-		p.put(pairsSecond, fold(g.zeroed(next, inside)))
+		period = g.z(g.VPADDD, size, size)
+		last := g.z(g.VPSUBD, one, period)
+		n = p.modulo(n, period, [2]vector{g.z(g.VADDPD, wide[0], wide[0]), g.z(g.VADDPD, wide[1], wide[1])})
+		put = func(bytes int, n vector) { p.put(bytes, g.z(g.VPMINSD, n, g.z(g.VPSUBD, n, last))) }
 	default:
+		period = nil
 		last := g.z(g.VPSUBD, one, size)
-		clamp := func(n vector) vector {
+		put = func(bytes int, n vector) {
 			if mode == clampToEdge {
-				return g.z(g.VPMAXSD, g.zero512(), g.z(g.VPMINSD, last, n))
+				p.put(bytes, g.z(g.VPMAXSD, g.zero512(), g.z(g.VPMINSD, last, n)))
+				return
 			}
-			return g.z(g.VPMINSD, last, g.z(g.VPXORD, n, g.z(g.VPSRAD, operand.U8(31), n)))
+			p.put(bytes, g.z(g.VPMINSD, last, g.z(g.VPXORD, n, g.z(g.VPSRAD, operand.U8(31), n))))
 		}
-		p.put(0, clamp(n))
-		p.put(pairsSecond, clamp(g.z(g.VPADDD, one, n)))
+	}
+	put(0, n)
+	if linear {
+		next := g.z(g.VPADDD, one, n)
+		if period != nil {
+			inside := g.K()
+			g.VPCMPD(operand.U8(4), period, next, inside)
+			next = g.zeroed(next, inside)
+		}
+		put(pairsSecond, next)
 	}
 	end(map[reg.GPVirtual]int{to: pairsBytes, u: 64, levels: 64})
+}
+
+// planeLayers writes the function that adds where layers begin to what was found along another axis: see
+// sampling.layer.
+func (g *generator) planeLayers() {
+	g.begin("avx512Layers", "", "(to *PlanePairs, z, levels *uint32, a *PlaneAxis, n int)",
+		"func(to, z, levels, a *byte, n int)")
+	to, z, levels, a := g.pointer("to"), g.pointer("z"), g.pointer("levels"), g.pointer("a")
+	steps, zero := g.z(g.VMOVDQU32, at(a, planeStep)), g.zero512()
+	last := g.z(g.VPSUBD, g.z(g.VPBROADCASTD, g.single(1)), g.z(g.VPBROADCASTD, at(a, planeSize)))
+	last = g.z(g.VCVTDQ2PS, last)
+	end := g.loop()
+	const toEven = operand.U8(8)
+	layer := g.z(g.VMAXPS, zero, g.z(g.VRNDSCALEPS, toEven, at(z, 0)))
+	layer = g.z(g.VCVTTPS2DQ, g.z(g.VMINPS, last, layer))
+	start := g.z(g.VPMULLD, layer, g.z(g.VPERMD, steps, g.z(g.VMOVDQU32, at(levels, 0))))
+	for _, bytes := range []int{0, pairsSecond} {
+		g.VMOVDQU32(g.z(g.VPADDD, at(to, bytes), start), at(to, bytes))
+	}
+	end(map[reg.GPVirtual]int{to: pairsBytes, z: 64, levels: 64})
 }
 
 // planeAxis is an axis whose texels are searched.
@@ -417,16 +450,42 @@ func (g *generator) spanQuad(d *decoder) {
 	}
 	weights := g.z(g.VMOVUPS, at(ys, pairsWeights))
 	for c := range rows[0] {
-		v := g.zero512()
-		switch {
-		case rows[0][c] != nil:
+		var v vector
+		if rows[0][c] == nil {
+			v = g.missingSpan(d, c)
+		} else {
 			v = g.lerp(rows[0][c], rows[1][c], weights)
-		case c == 3:
-			v = g.z(g.VPBROADCASTD, g.words(d.one))
 		}
 		g.VMOVUPS(v, at(dst, spanStride*c))
 	}
 	end(map[reg.GPVirtual]int{dst: 64, xs: pairsBytes, ys: pairsBytes})
+}
+
+// spanRead writes the function that reads the texel at the first offsets, which lie inside.
+func (g *generator) spanRead(d *decoder) {
+	g.begin("avx512Read", "way"+d.way, "(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)",
+		"func(f, dst *byte, data []byte, x, y *byte, n int)")
+	format, dst, xs, ys := g.pointer("f"), g.pointer("dst"), g.pointer("x"), g.pointer("y")
+	data := g.GP64()
+	g.Load(g.Param("data").Base(), data)
+	sums := g.AllocLocal(64)
+	end := g.loop()
+	g.VMOVDQU32(g.z(g.VPADDD, at(xs, 0), g.z(g.VMOVDQU32, at(ys, 0))), sums)
+	for c, v := range d.decode(g, g.loadSpan(d.bytes, data, sums), format) {
+		if v == nil {
+			v = g.missingSpan(d, c)
+		}
+		g.VMOVUPS(v, at(dst, spanStride*c))
+	}
+	end(map[reg.GPVirtual]int{dst: 64, xs: pairsBytes, ys: pairsBytes})
+}
+
+// missingSpan is missing for sixteen lanes.
+func (g *generator) missingSpan(d *decoder, c int) vector {
+	if c < 3 {
+		return g.zero512()
+	}
+	return g.z(g.VPBROADCASTD, g.words(d.one))
 }
 
 // loadSpan reads texels at sixteen offsets of 32 bits: the words of each, in lanes.
