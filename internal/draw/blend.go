@@ -3,8 +3,8 @@ package draw
 import "farside/internal/vk"
 
 // blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float64, which
-// is more than any attachment has, or, of bytes, in float32 (chapter "Blending"). What is left of a negative source is more than 1, although the
-// chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
+// is more than any attachment has, or, of bytes, in float32 (chapter "Blending"). What is left of a negative source is
+// more than 1, although the chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
 type blending struct {
 	enabled   bool
 	single    bool // it computes in float32
@@ -162,8 +162,8 @@ func (d *blending) apply(to, source, dual, there *[4]float64) {
 	}
 }
 
-// round rounds a result to the numbers that are computed in. Of sums and products of two floats of 32 bits it makes what
-// they are in 32 bits.
+// round rounds a result to the numbers that are computed in. Of sums and products of two floats of 32 bits it makes
+// what they are in 32 bits.
 func (d *blending) round(v float64) float64 {
 	if d.single {
 		return float64(float32(v))

@@ -54,8 +54,8 @@ func (p *PlaneLods) Lods(to *SpanWords, dx, dy *[2]SpanWords, lanes int) bool {
 	return avx512Lods(&to[0], &dx[0][0], &dy[0][0], p, (lanes+atOnce-1)/atOnce) != 0
 }
 
-// Levels finds the levels that levels of detail ask for, without the bias and bounds: the first one, and if there is one
-// between two a second with the weight of it. It says whether any lane's weight is more than 0.
+// Levels finds the levels that levels of detail ask for, without the bias and bounds: the first one, and if there is
+// one between two a second with the weight of it. It says whether any lane's weight is more than 0.
 func (p *PlaneLods) Levels(first, second, weights, lods *SpanWords, lanes int) bool {
 	return avx512Levels(&first[0], &second[0], &weights[0], &lods[0], p, vectorsOf(lanes)) != 0
 }
@@ -83,7 +83,8 @@ func (f *Format) PlaneNearest(dst *[4]SpanWords, data []byte, x, y *[SpanLanes /
 	avx512Read(f.way, f, &dst[0][0], data, &x[0], &y[0], vectorsOf(lanes))
 }
 
-// Plane is Quad for so many lanes. All offsets lie inside, also those of the lanes up to the next multiple of PlaneWidth.
+// Plane is Quad for so many lanes. All offsets lie inside, also those of the lanes up to the next multiple of
+// PlaneWidth.
 func (f *Format) Plane(dst *[4]SpanWords, data []byte, x, y *[SpanLanes / PlaneWidth]PlanePairs, lanes int) {
 	avx512Quad(f.way, f, &dst[0][0], data, &x[0], &y[0], vectorsOf(lanes))
 }
