@@ -10216,9 +10216,9 @@ again1:
 	VPMULLD       Z10, Z8, Z8
 	VPADDD        Z7, Z8, Z7
 	VMOVDQU32     Z7, 64(AX)
-	ADDQ          $+64, DX
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
+	ADDQ          $+64, DX
 	DECQ          BX
 	JNZ           again1
 	VZEROUPPER
@@ -10926,9 +10926,9 @@ again1:
 	VMULPS  Z1, Z3, Z1
 	VADDPS  Z1, Z2, Z1
 	VMOVUPS Z1, K1, 3072(AX)
+	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	ADDQ    $+64, DX
-	ADDQ    $+64, AX
 	DECQ    BX
 	JNZ     again1
 	VZEROUPPER
@@ -12073,9 +12073,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -12349,9 +12349,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -12420,9 +12420,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -13114,9 +13114,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -14875,9 +14875,9 @@ again1:
 	VMOVUPS      Z5, 1024(AX)
 	VMOVUPS      Z7, 2048(AX)
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15274,9 +15274,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z00000001<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15498,9 +15498,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z00000001<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15563,9 +15563,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z00000001<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15705,9 +15705,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z00000001<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15776,9 +15776,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z00000001<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -15980,9 +15980,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z00000001<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -16054,9 +16054,9 @@ again1:
 	VMOVUPS      Z5, 1024(AX)
 	VMOVUPS      Z7, 2048(AX)
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -16498,9 +16498,9 @@ again1:
 	VMOVUPS      Z5, 1024(AX)
 	VMOVUPS      Z6, 2048(AX)
 	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -18530,9 +18530,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -18756,9 +18756,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -18906,9 +18906,9 @@ again1:
 	VMOVUPS      Z5, 1024(AX)
 	VMOVUPS      Z7, 2048(AX)
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -19196,9 +19196,9 @@ again1:
 	VMULPS       Z12, Z5, Z5
 	VADDPS       Z5, Z0, Z0
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -19274,9 +19274,9 @@ again1:
 	VMOVUPS      Z8, 1024(AX)
 	VMOVUPS      Z7, 2048(AX)
 	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+192, DX
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
+	ADDQ         $+192, DX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -19632,9 +19632,9 @@ again1:
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          again1
 	VZEROUPPER
@@ -20405,9 +20405,9 @@ again1:
 	VMULPS       Z7, Z3, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	ADDQ         $+64, CX
 	DECQ         DI
 	JNZ          again1
 	VZEROUPPER

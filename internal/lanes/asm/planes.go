@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -61,8 +64,9 @@ func (g *generator) loop() (end func(moves map[reg.GPVirtual]int)) {
 	again := g.label("again")
 	g.Label(again)
 	return func(moves map[reg.GPVirtual]int) {
-		for p, by := range moves {
-			g.ADDQ(operand.I32(by), p)
+		pointers := slices.SortedFunc(maps.Keys(moves), func(a, b reg.GPVirtual) int { return cmp.Compare(a.ID(), b.ID()) })
+		for _, p := range pointers { // in the same order each time
+			g.ADDQ(operand.I32(moves[p]), p)
 		}
 		g.DECQ(n)
 		g.JNZ(operand.LabelRef(again))
