@@ -50,3 +50,46 @@ void main() {
 		}
 	})
 }
+
+// TestSpansOfLanes: samples of many lanes at once are what chunks of lanes sample, which an offset asks for, and lanes
+// that don't take part keep what they have.
+func TestSpansOfLanes(t *testing.T) {
+	eachWay(t, "frag", `#version 450
+layout(location = 0) out vec4 color;
+layout(set = 0, binding = 0) uniform sampler2D image;
+void main() {
+	vec2 at = gl_FragCoord.xy / 7;
+	vec4 one = vec4(5), other = vec4(5);
+	vec4 all = texture(image, at), same = textureGradOffset(image, at, dFdx(at), dFdy(at), ivec2(0));
+	if (int(gl_FragCoord.x * 8) % 3 != 0) {
+		one = textureLod(image, at, at.x / 4);
+		other = textureLodOffset(image, at, at.x / 4, ivec2(0));
+	}
+	vec4 fixed_ = textureLod(image, vec2(0.3), at.y), fixedToo = textureLodOffset(image, vec2(0.3), at.y, ivec2(0));
+	color = vec4(all == same, one == other, one.x, fixed_ == fixedToo);
+}`, func(t *testing.T, p *Program) {
+		b := newBatchOf(t, p)
+		for c := range uint32(2) {
+			b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFragCoord, Component: c}, func(lane int) uint32 {
+				return bits32(float32(lane/4)*0.25 + float32(lane>>c&1))
+			})
+		}
+		v := environment()
+		v.Bindings = &pictures{view: picture(t, vk.FORMAT_R8_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 16, 1}, 5, 1, 1),
+			sampler: sampling.NewSampler(&sampling.SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+				MipmapMode: vk.SAMPLER_MIPMAP_MODE_LINEAR, MaxLod: 8})}
+		b.run(v, b.all(), b.all())
+		for lane := range b.Lanes() {
+			x := float32(lane/4)*0.25 + float32(lane&1)
+			for c := range uint32(4) {
+				got := math.Float32frombits(b.output(Variable{Component: c})[lane])
+				switch {
+				case c == 2 && (got == 5) != (int(x*8)%3 == 0):
+					t.Errorf("lane %d: %v, though it takes part or doesn't", lane, got)
+				case c != 2 && got != 1:
+					t.Errorf("lane %d: component %d is %v", lane, c, got)
+				}
+			}
+		}
+	})
+}

@@ -3,10 +3,11 @@ package draw
 import "farside/internal/vk"
 
 // blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float64, which
-// is more than any attachment has (chapter "Blending"). What is left of a negative source is more than 1, although the
-// chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
+// is more than any attachment has, or, of bytes, in float32 (chapter "Blending"). What is left of a negative source is
+// more than 1, although the chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
 type blending struct {
 	enabled   bool
+	single    bool // it computes in float32
 	fixed     bool // sources, destinations and constants are clamped
 	low, high float64
 	src, dst  [4]factor // of each channel
@@ -137,27 +138,37 @@ func (d *blending) apply(to, source, dual, there *[4]float64) {
 	var saturate [4]float64
 	rows := [rowsCount]*[4]float64{&ones, source, dual, there, &d.constants, &saturate}
 	if d.saturates {
-		least := lesser(source[3], 1-there[3])
+		least := lesser(source[3], d.round(1-there[3]))
 		saturate = [4]float64{least, least, least, 1}
 	}
 	for i := range 4 {
 		f, g := &d.src[i], &d.dst[i]
-		fs := f.offset + f.sign*rows[f.row][f.at&3]
-		fd := g.offset + g.sign*rows[g.row][g.at&3]
+		fs := d.round(f.offset + f.sign*rows[f.row][f.at&3])
+		fd := d.round(g.offset + g.sign*rows[g.row][g.at&3])
 		a, b := source[i], there[i]
+		from, kept := d.round(float64(a*fs)), d.round(float64(b*fd))
 		switch d.op[i] {
 		case vk.BLEND_OP_ADD:
-			to[i] = float64(a*fs) + float64(b*fd)
+			to[i] = d.round(from + kept)
 		case vk.BLEND_OP_SUBTRACT:
-			to[i] = float64(a*fs) - float64(b*fd)
+			to[i] = d.round(from - kept)
 		case vk.BLEND_OP_REVERSE_SUBTRACT:
-			to[i] = float64(b*fd) - float64(a*fs)
+			to[i] = d.round(kept - from)
 		case vk.BLEND_OP_MIN:
 			to[i] = lesser(a, b)
 		default:
 			to[i] = -lesser(-a, -b)
 		}
 	}
+}
+
+// round rounds a result to the numbers that are computed in. Of sums and products of two floats of 32 bits it makes
+// what they are in 32 bits.
+func (d *blending) round(v float64) float64 {
+	if d.single {
+		return float64(float32(v))
+	}
+	return v
 }
 
 // lesser is the lesser one; where one is no number, the other.

@@ -7,36 +7,41 @@ import (
 	"farside/internal/vk"
 )
 
-// The rows of a plan: what factors are made of, for four texels.
+// The rows of a plan: what factors are made of, and factors, for sixteen texels.
 const (
 	rowOfOnes      = 0
 	rowOfSource    = 1 // by channel
 	rowOfThere     = 5
 	rowOfConstants = 9
-	planRows       = 13
+	rowOfZeros     = 13
+	rowOfFactors   = 14
+	planRows       = rowOfFactors + 8
+	rowBytes       = 64
 )
 
-// colorFactor is a factor of blending as offset + sign*row.
+// colorFactor is a factor of blending that is no row: offset + sign*row. Rows are bytes from the first one.
 type colorFactor struct {
-	row          int // bytes from the rows' beginning
-	sign, offset float64
+	row, to      int
+	sign, offset float32
 }
 
 // colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or
-// of eight.
+// of sixteen.
 type colorPlan struct {
-	rows       [planRows][8]float64
+	rows       [planRows][16]float32
 	bytes      *byte // the first texel of the first layer
 	rowPitch   int
 	layerPitch int
 	texelPitch int
-	words      [4]*uint32     // of the source, by channel
-	from, to   [4]colorFactor // what the source and what is there is multiplied with
-	take, put  [4][32]byte    // how the bytes of a channel become words, and back
-	mask       uint32         // bits that are written
-	samples    uint32         // all that there are
-	blends     bool           // what is there takes part
-	wide       bool           // two quads at once
+	words      [4]*uint32 // of the source, by channel
+	from, to   [4]int     // rows that the source and what is there are multiplied with
+	factors    [8]colorFactor
+	count      int         // of factors
+	take, put  [4][32]byte // how the bytes of a channel become words, and back
+	mask       uint32      // bits that are written
+	samples    uint32      // all that there are
+	blends     bool        // what is there takes part
+	wide       bool        // four quads at once
 }
 
 // plan makes the plan; false: there is none. What is subtracted has its factor negated, which rounds nothing.
@@ -52,7 +57,7 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	}
 	for i := range 4 {
 		for k := range p.rows[rowOfConstants+i] {
-			p.rows[rowOfConstants+i][k] = b.constants[i]
+			p.rows[rowOfConstants+i][k] = float32(b.constants[i])
 		}
 		for k := range p.take[i] {
 			p.take[i][k], p.put[i][k] = 0x80, 0x80 // zero
@@ -61,10 +66,10 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 			p.take[i][k], p.put[i][k+at] = k&15+at, k&15
 		}
 		if !c.reads {
-			p.from[i].sign = 1 // of ones
+			p.from[i], p.to[i] = rowOfOnes*rowBytes, rowOfZeros*rowBytes
 			continue
 		}
-		from, to := 1.0, 1.0
+		from, to := float32(1), float32(1)
 		switch b.op[i] {
 		case vk.BLEND_OP_ADD:
 		case vk.BLEND_OP_SUBTRACT:
@@ -74,13 +79,13 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 		default:
 			return false
 		}
-		p.from[i], p.to[i] = planFactor(&b.src[i], from), planFactor(&b.dst[i], to)
+		p.from[i], p.to[i] = p.factor(&b.src[i], from), p.factor(&b.dst[i], to)
 	}
 	return true
 }
 
-// planFactor is a factor times 1 or -1.
-func planFactor(f *factor, sign float64) colorFactor {
+// factor is the row of a factor times 1 or -1.
+func (p *colorPlan) factor(f *factor, sign float32) int {
 	row := rowOfOnes
 	switch f.row {
 	case rowSource:
@@ -90,7 +95,23 @@ func planFactor(f *factor, sign float64) colorFactor {
 	case rowConstants:
 		row = rowOfConstants + int(f.at&3)
 	}
-	return colorFactor{row: row * 64, sign: sign * f.sign, offset: sign * f.offset}
+	made := colorFactor{row: row * rowBytes, sign: sign * float32(f.sign), offset: sign * float32(f.offset)}
+	switch {
+	case made.offset == 0 && made.sign == 0:
+		return rowOfZeros * rowBytes
+	case made.offset == 0 && made.sign == 1:
+		return made.row
+	}
+	for i := range p.factors[:p.count] {
+		made.to = p.factors[i].to
+		if made == p.factors[i] {
+			return made.to
+		}
+	}
+	made.to = (rowOfFactors + p.count) * rowBytes
+	p.factors[p.count] = made
+	p.count++
+	return made.to
 }
 
 // writePlanned writes the samples of a batch, in the order of the primitives.

@@ -1,86 +1,123 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// 1, 255, 65536.5, 1/255
-DATA scales<>+0(SB)/8, $1.0
-DATA scales<>+8(SB)/8, $255.0
-DATA scales<>+16(SB)/8, $65536.5
-DATA scales<>+24(SB)/8, $0.00392156862745098
-GLOBL scales<>(SB), RODATA|NOPTR, $32
+// 255 and 65536.5; as floats of 32 bits 1, 255, 0.5, and what 1/255 is, in two parts.
+DATA scales<>+0(SB)/8, $255.0
+DATA scales<>+8(SB)/8, $65536.5
+DATA scales<>+16(SB)/4, $0x3f800000
+DATA scales<>+20(SB)/4, $0x437f0000
+DATA scales<>+24(SB)/4, $0x3f000000
+DATA scales<>+28(SB)/4, $0x3b808081
+DATA scales<>+32(SB)/4, $0xaf7efeff
+GLOBL scales<>(SB), RODATA|NOPTR, $36
 
-// CONSTANTS are zero in Y11, 1/255 in Y12, 1 in Y13, 255 in Y14 and 65536.5 in Y15.
+// The words of four quads by rows of their pixels.
+DATA rowsFirst<>+0(SB)/8, $0
+DATA rowsFirst<>+8(SB)/8, $2
+DATA rowsFirst<>+16(SB)/8, $4
+DATA rowsFirst<>+24(SB)/8, $6
+DATA rowsFirst<>+32(SB)/8, $1
+DATA rowsFirst<>+40(SB)/8, $3
+DATA rowsFirst<>+48(SB)/8, $5
+DATA rowsFirst<>+56(SB)/8, $7
+GLOBL rowsFirst<>(SB), RODATA|NOPTR, $64
+
+// What undoes that.
+DATA quadsFirst<>+0(SB)/8, $0
+DATA quadsFirst<>+8(SB)/8, $4
+DATA quadsFirst<>+16(SB)/8, $1
+DATA quadsFirst<>+24(SB)/8, $5
+DATA quadsFirst<>+32(SB)/8, $2
+DATA quadsFirst<>+40(SB)/8, $6
+DATA quadsFirst<>+48(SB)/8, $3
+DATA quadsFirst<>+56(SB)/8, $7
+GLOBL quadsFirst<>(SB), RODATA|NOPTR, $64
+
+// CONSTANTS are zero in X11, 1 in X13, 1/255 in X12 and X10, and as floats of 64 bits 255 in Y14 and 65536.5 in Y15.
 #define CONSTANTS \
 	VXORPD Y11, Y11, Y11 \
-	VBROADCASTSD scales<>+0(SB), Y13 \
-	VBROADCASTSD scales<>+8(SB), Y14 \
-	VBROADCASTSD scales<>+16(SB), Y15 \
-	VBROADCASTSD scales<>+24(SB), Y12
+	VBROADCASTSS scales<>+16(SB), X13 \
+	VBROADCASTSS scales<>+28(SB), X12 \
+	VBROADCASTSS scales<>+32(SB), X10 \
+	VBROADCASTSD scales<>+0(SB), Y14 \
+	VBROADCASTSD scales<>+8(SB), Y15
 
 // CLAMP keeps numbers within 0 and 1; NaN becomes 0.
 #define CLAMP(v) \
-	VMAXPD Y11, v, v \
-	VMINPD Y13, v, v
+	VMAXPS X11, v, v \
+	VMINPS X13, v, v
 
 // PUT makes bytes of numbers as unorm8 does, and adds them to the words in X9. The lowest byte of what is converted is
 // that of the number; 1<<16 is above it.
-#define PUT(channel, v, low) \
+#define PUT(channel, v, wide, low) \
 	CLAMP(v) \
-	VMULPD Y14, v, v \
-	VADDPD Y15, v, v \
-	VCVTTPD2DQY v, low \
+	VCVTPS2PD v, wide \
+	VMULPD Y14, wide, wide \
+	VADDPD Y15, wide, wide \
+	VCVTTPD2DQY wide, low \
 	VPSHUFB (colorPlan_put+32*channel)(DI), low, low \
 	VPOR low, X9, X9
 
 // WORDS are four lanes of the source, from lane R8 on.
 #define WORDS(channel, v) \
 	MOVQ (colorPlan_words+8*channel)(DI), AX \
-	VCVTPS2PD (AX)(R8*4), v
+	VMOVUPS (AX)(R8*4), v
 
 #define SOURCE(channel) \
-	WORDS(channel, Y0) \
-	CLAMP(Y0) \
-	VMOVUPD Y0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+	WORDS(channel, X0) \
+	CLAMP(X0) \
+	VMOVUPS X0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
 
 // ONE is one lane of the source, R8, for four samples.
 #define ONE(channel) \
 	MOVQ (colorPlan_words+8*channel)(DI), AX \
 	VBROADCASTSS (AX)(R8*4), X0 \
-	VCVTPS2PD X0, Y0 \
-	CLAMP(Y0) \
-	VMOVUPD Y0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+	CLAMP(X0) \
+	VMOVUPS X0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
 
-// THERE divides the bytes of the texels in X8 by 255. What the quotient's product lacks is exact, and the sum is the
-// quotient rounded once, as a division's is.
+// THERE divides the bytes of the texels in X8 by 255: the sum of both products is the quotient, rounded once.
 #define THERE(channel) \
 	VPSHUFB (colorPlan_take+32*channel)(DI), X8, X0 \
-	VCVTDQ2PD X0, Y0 \
-	VMULPD Y12, Y0, Y1 \
-	VFNMADD231PD Y14, Y1, Y0 \
-	VFMADD231PD Y12, Y0, Y1 \
-	VMOVUPD Y1, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
+	VCVTDQ2PS X0, X0 \
+	VMULPS X10, X0, X1 \
+	VFMADD231PS X12, X0, X1 \
+	VMOVUPS X1, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
 
-// FACTOR is offset + sign*row.
-#define FACTOR(which, channel, v, spare) \
-	MOVQ (which+colorFactor__size*channel+colorFactor_row)(DI), AX \
-	VBROADCASTSD (which+colorFactor__size*channel+colorFactor_sign)(DI), v \
-	VMULPD (DI)(AX*1), v, v \
-	VBROADCASTSD (which+colorFactor__size*channel+colorFactor_offset)(DI), spare \
-	VADDPD v, spare, v
+// FACTORS computes the factors that are no row, as offset + sign*row.
+#define FACTORS(again, done) \
+	MOVQ colorPlan_count(DI), AX \
+	LEAQ colorPlan_factors(DI), R14 \
+again: \
+	SUBQ $1, AX \
+	JCS done \
+	MOVQ colorFactor_row(R14), R11 \
+	VBROADCASTSS colorFactor_sign(R14), X0 \
+	VMULPS (DI)(R11*1), X0, X0 \
+	VBROADCASTSS colorFactor_offset(R14), X1 \
+	VADDPS X0, X1, X0 \
+	MOVQ colorFactor_to(R14), R11 \
+	VMOVUPS X0, (DI)(R11*1) \
+	ADDQ $colorFactor__size, R14 \
+	JMP again \
+done:
 
 #define BLEND(channel) \
-	FACTOR(colorPlan_from, channel, Y0, Y1) \
-	VMULPD (colorPlan_rows+64*(const_rowOfSource+channel))(DI), Y0, Y0 \
-	FACTOR(colorPlan_to, channel, Y2, Y3) \
-	VMULPD (colorPlan_rows+64*(const_rowOfThere+channel))(DI), Y2, Y2 \
-	VADDPD Y2, Y0, Y0 \
-	PUT(channel, Y0, X0)
+	MOVQ (colorPlan_from+8*channel)(DI), AX \
+	VMOVUPS (colorPlan_rows+64*(const_rowOfSource+channel))(DI), X0 \
+	VMULPS (DI)(AX*1), X0, X0 \
+	MOVQ (colorPlan_to+8*channel)(DI), AX \
+	VMOVUPS (colorPlan_rows+64*(const_rowOfThere+channel))(DI), X2 \
+	VMULPS (DI)(AX*1), X2, X2 \
+	VADDPS X2, X0, X0 \
+	PUT(channel, X0, Y0, X0)
 
 // BLENDED makes the texels in X9 of those in X8. Bits that aren't written stay.
-#define BLENDED \
+#define BLENDED(again, done) \
 	THERE(0) \
 	THERE(1) \
 	THERE(2) \
 	THERE(3) \
+	FACTORS(again, done) \
 	VPXOR X9, X9, X9 \
 	BLEND(0) \
 	BLEND(1) \
@@ -91,107 +128,106 @@ GLOBL scales<>(SB), RODATA|NOPTR, $32
 	VPAND X0, X9, X9 \
 	VPXOR X8, X9, X9
 
-// The same for two quads: eight texels.
-#define CLAMP8(v) \
-	VMAXPD Z11, v, v \
-	VMINPD Z13, v, v
+// The same for four quads: sixteen texels. CONSTANTS16 are 1 in Z16, 255 in Z17, 0.5 in Z18, 1/255 in Z19 and Z20, the
+// mask in Z21, how bytes are put in Z22 to Z25, and taken in Z26 to Z29, and in Z30 how rows of pixels come first.
+#define CONSTANTS16 \
+	VBROADCASTSS scales<>+16(SB), Z16 \
+	VBROADCASTSS scales<>+20(SB), Z17 \
+	VBROADCASTSS scales<>+24(SB), Z18 \
+	VBROADCASTSS scales<>+28(SB), Z19 \
+	VBROADCASTSS scales<>+32(SB), Z20 \
+	VPBROADCASTD colorPlan_mask(DI), Z21 \
+	VBROADCASTI64X4 (colorPlan_put+0)(DI), Z22 \
+	VBROADCASTI64X4 (colorPlan_put+32)(DI), Z23 \
+	VBROADCASTI64X4 (colorPlan_put+64)(DI), Z24 \
+	VBROADCASTI64X4 (colorPlan_put+96)(DI), Z25 \
+	VBROADCASTI64X4 (colorPlan_take+0)(DI), Z26 \
+	VBROADCASTI64X4 (colorPlan_take+32)(DI), Z27 \
+	VBROADCASTI64X4 (colorPlan_take+64)(DI), Z28 \
+	VBROADCASTI64X4 (colorPlan_take+96)(DI), Z29 \
+	VMOVDQU64 rowsFirst<>(SB), Z30
 
-#define PUT8(channel, v, low) \
-	CLAMP8(v) \
-	VMULPD Z14, v, v \
-	VADDPD Z15, v, v \
-	VCVTTPD2DQ v, low \
-	VPSHUFB (colorPlan_put+32*channel)(DI), low, low \
-	VPOR low, Y9, Y9
+#define CLAMP16(v) \
+	VMAXPS Z11, v, v \
+	VMINPS Z16, v, v
 
-#define WORDS8(channel, v) \
+// PUT16 is PUT: the product and sum are exact but for what is cut off, and then all that is no integer is.
+#define PUT16(put, v) \
+	CLAMP16(v) \
+	VFMADD213PS.RZ_SAE Z18, Z17, v \
+	VCVTTPS2DQ v, v \
+	VPSHUFB put, v, v \
+	VPORD v, Z9, Z9
+
+#define WORDS16(channel, v) \
 	MOVQ (colorPlan_words+8*channel)(DI), AX \
-	VCVTPS2PD (AX)(R8*4), v
+	VMOVUPS (AX)(R8*4), v
 
-#define SOURCE8(channel) \
-	WORDS8(channel, Z0) \
-	CLAMP8(Z0) \
-	VMOVUPD Z0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+#define SOURCE16(channel, v) \
+	WORDS16(channel, v) \
+	CLAMP16(v) \
+	VMOVUPS v, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
 
-#define THERE8(channel) \
-	VPSHUFB (colorPlan_take+32*channel)(DI), Y8, Y0 \
-	VCVTDQ2PD Y0, Z0 \
-	VMULPD Z12, Z0, Z1 \
-	VFNMADD231PD Z14, Z1, Z0 \
-	VFMADD231PD Z12, Z0, Z1 \
-	VMOVUPD Z1, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
+#define THERE16(channel, take, v, spare) \
+	VPSHUFB take, Z8, spare \
+	VCVTDQ2PS spare, spare \
+	VMULPS Z20, spare, v \
+	VFMADD231PS Z19, spare, v \
+	VMOVUPS v, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
 
-#define FACTOR8(which, channel, v) \
-	MOVQ (which+colorFactor__size*channel+colorFactor_row)(DI), AX \
-	VMOVUPD (DI)(AX*1), v \
-	VMULPD.BCST (which+colorFactor__size*channel+colorFactor_sign)(DI), v, v \
-	VADDPD.BCST (which+colorFactor__size*channel+colorFactor_offset)(DI), v, v
+#define FACTORS16(again, done) \
+	MOVQ colorPlan_count(DI), AX \
+	LEAQ colorPlan_factors(DI), R14 \
+again: \
+	SUBQ $1, AX \
+	JCS done \
+	MOVQ colorFactor_row(R14), R11 \
+	VMOVUPS (DI)(R11*1), Z10 \
+	VMULPS.BCST colorFactor_sign(R14), Z10, Z10 \
+	VADDPS.BCST colorFactor_offset(R14), Z10, Z10 \
+	MOVQ colorFactor_to(R14), R11 \
+	VMOVUPS Z10, (DI)(R11*1) \
+	ADDQ $colorFactor__size, R14 \
+	JMP again \
+done:
 
-#define BLEND8(channel) \
-	FACTOR8(colorPlan_from, channel, Z0) \
-	VMULPD (colorPlan_rows+64*(const_rowOfSource+channel))(DI), Z0, Z0 \
-	FACTOR8(colorPlan_to, channel, Z2) \
-	VMULPD (colorPlan_rows+64*(const_rowOfThere+channel))(DI), Z2, Z2 \
-	VADDPD Z2, Z0, Z0 \
-	PUT8(channel, Z0, Y0)
+#define BLEND16(channel, put, source, there) \
+	MOVQ (colorPlan_from+8*channel)(DI), AX \
+	VMULPS (DI)(AX*1), source, source \
+	MOVQ (colorPlan_to+8*channel)(DI), AX \
+	VMULPS (DI)(AX*1), there, there \
+	VADDPS there, source, source \
+	PUT16(put, source)
 
-#define BLENDED8 \
-	THERE8(0) \
-	THERE8(1) \
-	THERE8(2) \
-	THERE8(3) \
-	VPXOR Y9, Y9, Y9 \
-	BLEND8(0) \
-	BLEND8(1) \
-	BLEND8(2) \
-	BLEND8(3) \
-	VPBROADCASTD colorPlan_mask(DI), Y0 \
-	VPXOR Y8, Y9, Y9 \
-	VPAND Y0, Y9, Y9 \
-	VPXOR Y8, Y9, Y9
-
-// CONSTANTS8 are CONSTANTS where there is AVX-512.
-#define CONSTANTS8(without) \
+// FOUR looks for four whole quads of one primitive, one beside the other.
+#define FOUR(others) \
 	CMPB colorPlan_wide(DI), $0 \
-	JEQ without \
-	VBROADCASTSD scales<>+0(SB), Z13 \
-	VBROADCASTSD scales<>+8(SB), Z14 \
-	VBROADCASTSD scales<>+16(SB), Z15 \
-	VBROADCASTSD scales<>+24(SB), Z12
-
-// PAIR looks for two whole quads, and puts the address of the second's first texel into R11. Those in one place can't
-// be written together.
-#define PAIR(single) \
-	CMPB colorPlan_wide(DI), $0 \
-	JEQ single \
-	CMPQ CX, $2 \
-	JB single \
-	CMPQ R9, R10 \
-	JNE single \
-	MOVQ (quad__size+quad_cover)(SI), AX \
-	ANDQ R10, AX \
+	JEQ others \
+	CMPQ CX, $4 \
+	JB others \
+	MOVQ quad_x(SI), AX \
+	LEAQ 2(AX), R14 \
+	CMPQ R14, (quad__size+quad_x)(SI) \
+	JNE others \
+	LEAQ 4(AX), R14 \
+	CMPQ R14, (2*quad__size+quad_x)(SI) \
+	JNE others \
+	LEAQ 6(AX), R14 \
+	CMPQ R14, (3*quad__size+quad_x)(SI) \
+	JNE others \
+	MOVL quad_prim(SI), R14 \
+	CMPL R14, (quad__size+quad_prim)(SI) \
+	JNE others \
+	CMPL R14, (2*quad__size+quad_prim)(SI) \
+	JNE others \
+	CMPL R14, (3*quad__size+quad_prim)(SI) \
+	JNE others \
+	MOVQ R9, AX \
+	ANDQ (quad__size+quad_cover)(SI), AX \
+	ANDQ (2*quad__size+quad_cover)(SI), AX \
+	ANDQ (3*quad__size+quad_cover)(SI), AX \
 	CMPQ AX, R10 \
-	JNE single \
-	MOVLQSX (quad__size+quad_prim)(SI), R11 \
-	IMULQ $prim__size, R11 \
-	MOVL (prim_layer)(R13)(R11*1), R11 \
-	IMULQ colorPlan_layerPitch(DI), R11 \
-	ADDQ colorPlan_bytes(DI), R11 \
-	MOVLQSX (quad__size+quad_y)(SI), AX \
-	IMULQ R12, AX \
-	ADDQ AX, R11 \
-	MOVLQSX (quad__size+quad_x)(SI), AX \
-	LEAQ (R11)(AX*4), R11 \
-	CMPQ R11, BX \
-	JEQ single
-
-// STORE8 writes two quads.
-#define STORE8 \
-	VMOVQ X9, (BX) \
-	VMOVHPS X9, (DX) \
-	VEXTRACTI128 $1, Y9, X9 \
-	VMOVQ X9, (R11) \
-	VMOVHPS X9, (R11)(R12*1)
+	JNE others
 
 // PLACE puts the address of a quad's first texel into BX, and of the row below into DX.
 #define PLACE \
@@ -240,10 +276,24 @@ fourth: \
 	JCC next \
 	VPEXTRD $3, X9, 4(DX)
 
+// MADE16 makes the sixteen texels in Z9 from lane R8 on.
+#define MADE16 \
+	WORDS16(0, Z0) \
+	WORDS16(1, Z1) \
+	WORDS16(2, Z2) \
+	WORDS16(3, Z3) \
+	VPXORD Z9, Z9, Z9 \
+	PUT16(Z22, Z0) \
+	PUT16(Z23, Z1) \
+	PUT16(Z24, Z2) \
+	PUT16(Z25, Z3)
+
 // func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 TEXT ·storeQuadsAVX2(SB), NOSPLIT, $0-32
 	ARGUMENTS
-	CONSTANTS8(narrow)
+	CMPB colorPlan_wide(DI), $0
+	JEQ narrow
+	CONSTANTS16
 
 narrow:
 	MOVQ $0x0001000100010001, R10
@@ -252,29 +302,62 @@ loop:
 	COVERAGE
 	JZ next
 	PLACE
-	PAIR(single)
-	WORDS8(0, Z0)
-	WORDS8(1, Z1)
-	WORDS8(2, Z2)
-	WORDS8(3, Z3)
-	VPXOR Y9, Y9, Y9
-	PUT8(0, Z0, Y0)
-	PUT8(1, Z1, Y1)
-	PUT8(2, Z2, Y2)
-	PUT8(3, Z3, Y3)
-	STORE8
-	JMP both
+	FOUR(apart)
+	MADE16
+	VPERMQ Z9, Z30, Z9
+	VMOVDQU Y9, (BX)
+	VEXTRACTI64X4 $1, Z9, (DX)
+	ADDQ $16, R8
+	ADDQ $(4*quad__size), SI
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+apart: // four quads, wherever they are
+	CMPB colorPlan_wide(DI), $0
+	JEQ single
+	CMPQ CX, $4
+	JB single
+	MADE16
+	VMOVDQU64 Z9, (colorPlan_rows+64*const_rowOfFactors)(DI)
+	XORL R14, R14
+
+each:
+	COVERAGE
+	JZ skip
+	PLACE
+	VMOVDQU (colorPlan_rows+64*const_rowOfFactors)(DI)(R14*1), X9
+	CMPQ R9, R10
+	JNE some
+	VMOVQ X9, (BX)
+	VMOVHPS X9, (DX)
+
+skip:
+	ADDQ $quad__size, SI
+	ADDQ $16, R14
+	CMPQ R14, $64
+	JNE each
+	ADDQ $16, R8
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+some:
+	PARTS(of1, of2, of3, skip)
+	JMP skip
 
 single:
-	WORDS(0, Y0)
-	WORDS(1, Y1)
-	WORDS(2, Y2)
-	WORDS(3, Y3)
+	WORDS(0, X0)
+	WORDS(1, X1)
+	WORDS(2, X2)
+	WORDS(3, X3)
 	VPXOR X9, X9, X9
-	PUT(0, Y0, X0)
-	PUT(1, Y1, X1)
-	PUT(2, Y2, X2)
-	PUT(3, Y3, X3)
+	PUT(0, X0, Y0, X0)
+	PUT(1, X1, Y1, X1)
+	PUT(2, X2, Y2, X2)
+	PUT(3, X3, Y3, X3)
 	CMPQ R9, R10
 	JNE parts
 	VMOVQ X9, (BX)
@@ -288,14 +371,6 @@ next:
 	VZEROUPPER
 	RET
 
-both:
-	ADDQ $8, R8
-	ADDQ $(2*quad__size), SI
-	SUBQ $2, CX
-	JNZ loop
-	VZEROUPPER
-	RET
-
 parts:
 	PARTS(second, third, fourth, next)
 	JMP next
@@ -303,7 +378,9 @@ parts:
 // func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 TEXT ·blendQuadsAVX2(SB), NOSPLIT, $0-32
 	ARGUMENTS
-	CONSTANTS8(narrow)
+	CMPB colorPlan_wide(DI), $0
+	JEQ narrow
+	CONSTANTS16
 
 narrow:
 	MOVQ $0x0001000100010001, R10
@@ -312,19 +389,36 @@ loop:
 	COVERAGE
 	JZ next
 	PLACE
-	PAIR(single)
-	VMOVQ (BX), X8
-	VMOVHPS (DX), X8, X8
-	VMOVQ (R11), X7
-	VMOVHPS (R11)(R12*1), X7, X7
-	VINSERTI128 $1, X7, Y8, Y8
-	SOURCE8(0)
-	SOURCE8(1)
-	SOURCE8(2)
-	SOURCE8(3)
-	BLENDED8
-	STORE8
-	JMP both
+	FOUR(single)
+	VMOVDQU (BX), Y8
+	VINSERTI64X4 $1, (DX), Z8, Z8
+	SOURCE16(0, Z0)
+	SOURCE16(1, Z1)
+	SOURCE16(2, Z2)
+	SOURCE16(3, Z3)
+	VMOVDQU64 quadsFirst<>(SB), Z9
+	VPERMQ Z8, Z9, Z8
+	THERE16(0, Z26, Z4, Z10)
+	THERE16(1, Z27, Z5, Z10)
+	THERE16(2, Z28, Z6, Z10)
+	THERE16(3, Z29, Z7, Z10)
+	FACTORS16(again16, done16)
+	VPXORD Z9, Z9, Z9
+	BLEND16(0, Z22, Z0, Z4)
+	BLEND16(1, Z23, Z1, Z5)
+	BLEND16(2, Z24, Z2, Z6)
+	BLEND16(3, Z25, Z3, Z7)
+	VPTERNLOGD $0xe4, Z21, Z8, Z9
+	VPERMQ Z9, Z30, Z9
+	VMOVDQU Y9, (BX)
+	VEXTRACTI64X4 $1, Z9, (DX)
+	VBROADCASTSS scales<>+32(SB), X10
+	ADDQ $16, R8
+	ADDQ $(4*quad__size), SI
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET
 
 single:
 	CMPQ R9, R10
@@ -337,7 +431,7 @@ blend:
 	SOURCE(1)
 	SOURCE(2)
 	SOURCE(3)
-	BLENDED
+	BLENDED(again, done)
 	CMPQ R9, R10
 	JNE parts
 	VMOVQ X9, (BX)
@@ -347,14 +441,6 @@ next:
 	ADDQ $4, R8
 	ADDQ $quad__size, SI
 	DECQ CX
-	JNZ loop
-	VZEROUPPER
-	RET
-
-both:
-	ADDQ $8, R8
-	ADDQ $(2*quad__size), SI
-	SUBQ $2, CX
 	JNZ loop
 	VZEROUPPER
 	RET
@@ -421,7 +507,7 @@ four:
 	VMOVDQU (DX), X8
 
 blend:
-	BLENDED
+	BLENDED(again, done)
 	CMPL R10, $15
 	JNE parts
 	VMOVDQU X9, (DX)
@@ -512,15 +598,15 @@ loop:
 	COVERAGE
 	JZ next
 	PLACE
-	WORDS(0, Y0)
-	WORDS(1, Y1)
-	WORDS(2, Y2)
-	WORDS(3, Y3)
+	WORDS(0, X0)
+	WORDS(1, X1)
+	WORDS(2, X2)
+	WORDS(3, X3)
 	VPXOR X9, X9, X9
-	PUT(0, Y0, X0)
-	PUT(1, Y1, X1)
-	PUT(2, Y2, X2)
-	PUT(3, Y3, X3)
+	PUT(0, X0, Y0, X0)
+	PUT(1, X1, Y1, X1)
+	PUT(2, X2, Y2, X2)
+	PUT(3, X3, Y3, X3)
 	CMPQ R9, R10
 	JNE parts
 	VPSHUFD $0x00, X9, X0

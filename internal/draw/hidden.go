@@ -34,17 +34,19 @@ func (b *bins) firstSeen(r *run, list []int32, tile *box) (first int, layer uint
 
 // covers says that all samples of a box of pixels are in a polygon.
 func (it *binned) covers(at *box, v *viewport) bool {
-	if it.box.cut(at) != *at {
-		return false
-	}
+	return it.box.cut(at) == *at && it.shape.covers(at, v, it.inViewport)
+}
+
+// covers says that all samples of a box of pixels are in the polygon.
+func (s *polygonShape) covers(at *box, v *viewport, inViewport bool) bool {
 	// Samples lie at 0 to 255 of a pixel's 256ths.
 	left, right := int64(at.left)*subpixels, int64(at.right)*subpixels-1
 	top, bottom := int64(at.top)*subpixels, int64(at.bottom)*subpixels-1
-	if it.inViewport && (left < v.left || right >= v.right || top < v.top || bottom >= v.bottom) {
+	if inViewport && (left < v.left || right >= v.right || top < v.top || bottom >= v.bottom) {
 		return false
 	}
-	for i := range it.shape.n {
-		e := it.shape.edgeOf(i, (i+1)%it.shape.n)
+	for i := range s.n {
+		e := s.edgeOf(i, (i+1)%s.n)
 		x, y := left, top
 		if e.a < 0 {
 			x = right

@@ -190,6 +190,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	kind := channels[0].Kind
 	c.logic = r.state.LogicOpEnable && kind != vk.NumericSFLOAT && kind != vk.NumericUFLOAT && kind != vk.NumericSRGB
 	c.blend = newBlending(b, &r.state.BlendConstants, kind)
+	c.blend.single = c.bytes4
 	if r.state.LogicOpEnable || c.codec.Class() != texel.Float {
 		c.blend.enabled = false
 	}
@@ -327,10 +328,10 @@ func unorm8(v float64) uint32 {
 	return uint32(int64(v*255+(above+0.5)) - above)
 }
 
-// fromUnorm8 is the number of a byte.
+// fromUnorm8 is the number of a byte, as float32 has it.
 var fromUnorm8 = func() (all [256]float64) {
 	for i := range all {
-		all[i] = float64(i) / 255
+		all[i] = float64(float32(float64(i) / 255))
 	}
 	return all
 }()

@@ -60,11 +60,13 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTF64X4 columns<>(SB), Z14
 	VBROADCASTF64X4 lines<>(SB), Z15
 	VBROADCASTSD numbers<>(SB), Z13
+	MOVQ DI, AX
+	MOVQ (prim_q+plane_x)(DI), BX
+	ORQ (prim_q+plane_y)(DI), BX
+	SHLQ $1, BX
+	JZ flat
 
 loop:
-	MOVLQSX quad_prim(SI), AX
-	IMULQ $prim__size, AX
-	ADDQ DI, AX
 	AXIS8(quad_x, Z14, prim_x0, X0, Y0, Z0, X2, Y2)
 	AXIS8(quad_y, Z15, prim_y0, X1, Y1, Z1, X2, Y2)
 	PLANE8(prim_q, Z2, Z3)
@@ -80,6 +82,26 @@ loop:
 	ADDQ $64, R9
 	SUBQ $2, CX
 	JNZ loop
+	VZEROUPPER
+	RET
+
+flat: // the plane's slopes are zeros of any sign
+	VDIVPD.BCST (prim_q+plane_c)(DI), Z13, Z13
+
+same:
+	AXIS8(quad_x, Z14, prim_x0, X0, Y0, Z0, X2, Y2)
+	AXIS8(quad_y, Z15, prim_y0, X1, Y1, Z1, X2, Y2)
+	PLANE8(prim_b, Z4, Z5)
+	VMULPD Z13, Z4, Z4
+	VMOVUPD Z4, (R8)
+	PLANE8((prim_b+plane__size), Z6, Z7)
+	VMULPD Z13, Z6, Z6
+	VMOVUPD Z6, (R9)
+	ADDQ $(2*quad__size), SI
+	ADDQ $64, R8
+	ADDQ $64, R9
+	SUBQ $2, CX
+	JNZ same
 	VZEROUPPER
 	RET
 

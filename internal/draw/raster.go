@@ -54,6 +54,9 @@ func (s *polygonShape) edgeOf(i, j int) edge {
 // stopWork is how many pixels of rows go by until Stop is asked: without a fragment shader, no batch does it.
 const stopWork = 1 << 19
 
+// wholeBox is how many pixels of a box are worth the question whether it is in the polygon.
+const wholeBox = 256
+
 // floorDiv divides and rounds down; the divisor is positive.
 func floorDiv(a, b int64) int64 {
 	q := a / b
@@ -105,8 +108,12 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 	z := &r.raster
 	left, right, top, bottom := in.left, in.right, in.top, in.bottom
 	var edges [4]edge
-	for i := range s.n {
-		edges[i] = s.edgeOf(i, (i+1)%s.n)
+	n := s.n
+	for i := range n {
+		edges[i] = s.edgeOf(i, (i+1)%n)
+	}
+	if (right-left)*(bottom-top) >= wholeBox && s.covers(in, v, inViewport) {
+		n, inViewport = 0, false // no row is cut
 	}
 	for y := top &^ 1; y < bottom; y += 2 {
 		from, to := right, left
@@ -124,7 +131,7 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 					span.lo = max(left, int32((v.left-sx+subpixels-1)>>8))
 					span.hi = max(span.lo, min(right, int32((v.right-sx+subpixels-1)>>8)))
 				}
-				for j := range edges[:s.n] {
+				for j := range edges[:n] {
 					e := &edges[j]
 					span.cut(e, e.a*sx+e.b*at+e.c)
 				}

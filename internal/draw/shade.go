@@ -61,6 +61,7 @@ type fragmentStage struct {
 	ends      bool // a lane may lose samples when it is shaded
 
 	quads     []quad
+	complete  int // of quads: those that addFull has added
 	prims     []prim
 	current   int32 // of prims; -1: the primitive at hand isn't there yet
 	from      *bins // nil: the primitive at hand is what has just been set up
@@ -91,7 +92,7 @@ func (f *fragmentStage) prepareNone(r *run) {
 	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
 	f.plain, f.perSample = false, false
 	f.vector = !r.draw.InOrder && vectors()
-	f.quads = f.quads[:0]
+	f.quads, f.complete = f.quads[:0], 0
 	r.tests.planRows(r)
 }
 
@@ -112,6 +113,7 @@ func (f *fragmentStage) prepare(r *run) error {
 		s.SampleShading && float64(s.MinSamples)*float64(r.raster.samples) > 1)
 	f.needQuads = f.modes.Derivatives
 	f.quads, f.prims, f.attrs, f.flats, f.current = f.quads[:0], f.prims[:0], f.attrs[:0], f.flats[:0], -1
+	f.complete = 0
 	if cap(f.mask) < f.lanes/8 {
 		f.mask, f.effects = make([]uint8, f.lanes/8), make([]uint8, f.lanes/8)
 	}
@@ -268,6 +270,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 		n := len(f.quads)
 		k := min(int(end-x)/2, f.lanes/4-n)
 		f.quads = slices.Grow(f.quads, k)[:n+k]
+		f.complete += k
 		made := f.quads[n:]
 		prim := f.current
 		for i := range made {
@@ -322,10 +325,18 @@ func (f *fragmentStage) flush(r *run) {
 	f.finish(r)
 	f.outputs.write(r, f)
 	f.quads, f.prims, f.attrs, f.flats, f.current = f.quads[:0], f.prims[:0], f.attrs[:0], f.flats[:0], -1
+	f.complete = 0
 }
 
 // setLanes says which lanes run. Helpers do where derivatives need them.
 func (f *fragmentStage) setLanes(r *run) {
+	if 4*f.complete == f.lanes {
+		for i := range f.mask {
+			f.mask[i], f.effects[i] = 255, 255
+		}
+		r.counts.Counts[countFragments] += uint64(f.lanes)
+		return
+	}
 	clear(f.mask)
 	clear(f.effects)
 	lanes := 0

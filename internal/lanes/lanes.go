@@ -10,6 +10,9 @@
 // Axis are told when they are made which of both is taken. The assembly checks nothing: offsets must lie in the image,
 // or be negative.
 //
+// Planes are sampled in AVX-512 for up to 256 lanes at once, with the same bits (plane.go). These steps exist in
+// assembly only: who has no AVX-512, or asks for what they don't do, takes the others.
+//
 // What is chosen is a number, and a call a jump through a table. Function values would do as well, but all arguments
 // would escape to the heap.
 package lanes

@@ -18,6 +18,10 @@ func TestOffsetsThatTheAssemblyKnows(t *testing.T) {
 		a Axis
 		l Level
 		p Pair
+		x PlaneAxis
+		n PlanePairs
+		d PlaneLods
+		w [2]SpanWords
 	)
 	for _, c := range []struct {
 		name      string
@@ -31,6 +35,14 @@ func TestOffsetsThatTheAssemblyKnows(t *testing.T) {
 		{"Level.Start", unsafe.Offsetof(l.Start), 720},
 		{"Pair.At", unsafe.Offsetof(p.At), 0}, {"Pair.At[1]", unsafe.Sizeof(p.At[0]), 64},
 		{"Pair.Weights", unsafe.Offsetof(p.Weights), 128},
+		{"PlaneAxis.Size", unsafe.Offsetof(x.Size), 0}, {"PlaneAxis.Step", unsafe.Offsetof(x.Step), 64},
+		{"PlaneAxis.Start", unsafe.Offsetof(x.Start), 128}, {"PlaneAxis.PowersOfTwo", unsafe.Offsetof(x.PowersOfTwo), 192},
+		{"PlanePairs.At", unsafe.Offsetof(n.At), 0}, {"PlanePairs.At[1]", unsafe.Sizeof(n.At[0]), 64},
+		{"PlanePairs.Weights", unsafe.Offsetof(n.Weights), 128}, {"PlanePairs", unsafe.Sizeof(n), 192},
+		{"PlaneLods.Width", unsafe.Offsetof(d.Width), 0}, {"PlaneLods.Height", unsafe.Offsetof(d.Height), 8},
+		{"PlaneLods.Bias", unsafe.Offsetof(d.Bias), 16}, {"PlaneLods.Least", unsafe.Offsetof(d.Least), 20},
+		{"PlaneLods.Most", unsafe.Offsetof(d.Most), 24}, {"PlaneLods.Last", unsafe.Offsetof(d.Last), 28},
+		{"PlaneLods.MipLinear", unsafe.Offsetof(d.MipLinear), 32}, {"SpanWords", unsafe.Sizeof(w[0]), 1024},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is at %d, or has that size; the assembly has %d", c.name, c.got, c.want)

@@ -249,6 +249,174 @@ func avx2Encode(which way, to *[2]Lanes, src *Texels) {
 	}
 }
 
+func avx512Pairs(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int) {
+	switch which {
+	case vk.SAMPLER_ADDRESS_MODE_REPEAT:
+		avx512PairsREPEAT(to, u, levels, a, n)
+	case vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
+		avx512PairsMIRRORED_REPEAT(to, u, levels, a, n)
+	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
+		avx512PairsCLAMP_TO_EDGE(to, u, levels, a, n)
+	case vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
+		avx512PairsMIRROR_CLAMP_TO_EDGE(to, u, levels, a, n)
+	}
+}
+
+func avx512Nearest(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int) {
+	switch which {
+	case vk.SAMPLER_ADDRESS_MODE_REPEAT:
+		avx512NearestREPEAT(to, u, levels, a, n)
+	case vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
+		avx512NearestMIRRORED_REPEAT(to, u, levels, a, n)
+	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
+		avx512NearestCLAMP_TO_EDGE(to, u, levels, a, n)
+	case vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
+		avx512NearestMIRROR_CLAMP_TO_EDGE(to, u, levels, a, n)
+	}
+}
+
+func avx512Read(which way, f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int) {
+	switch which {
+	case wayUnorm8x1:
+		avx512ReadUnorm8x1(f, dst, data, x, y, n)
+	case wayUnorm8x2:
+		avx512ReadUnorm8x2(f, dst, data, x, y, n)
+	case wayUnorm8x4:
+		avx512ReadUnorm8x4(f, dst, data, x, y, n)
+	case wayUnorm16x1:
+		avx512ReadUnorm16x1(f, dst, data, x, y, n)
+	case wayUnorm16x2:
+		avx512ReadUnorm16x2(f, dst, data, x, y, n)
+	case wayUnorm16x4:
+		avx512ReadUnorm16x4(f, dst, data, x, y, n)
+	case waySnorm8x1:
+		avx512ReadSnorm8x1(f, dst, data, x, y, n)
+	case waySnorm8x2:
+		avx512ReadSnorm8x2(f, dst, data, x, y, n)
+	case waySnorm8x4:
+		avx512ReadSnorm8x4(f, dst, data, x, y, n)
+	case waySnorm16x1:
+		avx512ReadSnorm16x1(f, dst, data, x, y, n)
+	case waySnorm16x2:
+		avx512ReadSnorm16x2(f, dst, data, x, y, n)
+	case waySnorm16x4:
+		avx512ReadSnorm16x4(f, dst, data, x, y, n)
+	case wayUint8x1:
+		avx512ReadUint8x1(f, dst, data, x, y, n)
+	case wayUint8x2:
+		avx512ReadUint8x2(f, dst, data, x, y, n)
+	case wayUint8x4:
+		avx512ReadUint8x4(f, dst, data, x, y, n)
+	case wayUint16x1:
+		avx512ReadUint16x1(f, dst, data, x, y, n)
+	case wayUint16x2:
+		avx512ReadUint16x2(f, dst, data, x, y, n)
+	case wayUint16x4:
+		avx512ReadUint16x4(f, dst, data, x, y, n)
+	case waySint8x1:
+		avx512ReadSint8x1(f, dst, data, x, y, n)
+	case waySint8x2:
+		avx512ReadSint8x2(f, dst, data, x, y, n)
+	case waySint8x4:
+		avx512ReadSint8x4(f, dst, data, x, y, n)
+	case waySint16x1:
+		avx512ReadSint16x1(f, dst, data, x, y, n)
+	case waySint16x2:
+		avx512ReadSint16x2(f, dst, data, x, y, n)
+	case waySint16x4:
+		avx512ReadSint16x4(f, dst, data, x, y, n)
+	case wayUnorm8x4BGRA:
+		avx512ReadUnorm8x4BGRA(f, dst, data, x, y, n)
+	case wayUnorm10x3:
+		avx512ReadUnorm10x3(f, dst, data, x, y, n)
+	case wayUnorm10x3BGR:
+		avx512ReadUnorm10x3BGR(f, dst, data, x, y, n)
+	case wayUnorm24:
+		avx512ReadUnorm24(f, dst, data, x, y, n)
+	case wayHalf1:
+		avx512ReadHalf1(f, dst, data, x, y, n)
+	case waySingle1:
+		avx512ReadSingle1(f, dst, data, x, y, n)
+	case wayWord1:
+		avx512ReadWord1(f, dst, data, x, y, n)
+	case wayHalf2:
+		avx512ReadHalf2(f, dst, data, x, y, n)
+	case waySingle2:
+		avx512ReadSingle2(f, dst, data, x, y, n)
+	case wayWord2:
+		avx512ReadWord2(f, dst, data, x, y, n)
+	case wayHalf4:
+		avx512ReadHalf4(f, dst, data, x, y, n)
+	case waySingle4:
+		avx512ReadSingle4(f, dst, data, x, y, n)
+	case waySharedExponent:
+		avx512ReadSharedExponent(f, dst, data, x, y, n)
+	case wayTable1:
+		avx512ReadTable1(f, dst, data, x, y, n)
+	case wayTable2:
+		avx512ReadTable2(f, dst, data, x, y, n)
+	case wayTable4:
+		avx512ReadTable4(f, dst, data, x, y, n)
+	}
+}
+
+func avx512Quad(which way, f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int) {
+	switch which {
+	case wayUnorm8x1:
+		avx512QuadUnorm8x1(f, dst, data, x, y, n)
+	case wayUnorm8x2:
+		avx512QuadUnorm8x2(f, dst, data, x, y, n)
+	case wayUnorm8x4:
+		avx512QuadUnorm8x4(f, dst, data, x, y, n)
+	case wayUnorm16x1:
+		avx512QuadUnorm16x1(f, dst, data, x, y, n)
+	case wayUnorm16x2:
+		avx512QuadUnorm16x2(f, dst, data, x, y, n)
+	case wayUnorm16x4:
+		avx512QuadUnorm16x4(f, dst, data, x, y, n)
+	case waySnorm8x1:
+		avx512QuadSnorm8x1(f, dst, data, x, y, n)
+	case waySnorm8x2:
+		avx512QuadSnorm8x2(f, dst, data, x, y, n)
+	case waySnorm8x4:
+		avx512QuadSnorm8x4(f, dst, data, x, y, n)
+	case waySnorm16x1:
+		avx512QuadSnorm16x1(f, dst, data, x, y, n)
+	case waySnorm16x2:
+		avx512QuadSnorm16x2(f, dst, data, x, y, n)
+	case waySnorm16x4:
+		avx512QuadSnorm16x4(f, dst, data, x, y, n)
+	case wayUnorm8x4BGRA:
+		avx512QuadUnorm8x4BGRA(f, dst, data, x, y, n)
+	case wayUnorm10x3:
+		avx512QuadUnorm10x3(f, dst, data, x, y, n)
+	case wayUnorm10x3BGR:
+		avx512QuadUnorm10x3BGR(f, dst, data, x, y, n)
+	case wayUnorm24:
+		avx512QuadUnorm24(f, dst, data, x, y, n)
+	case wayHalf1:
+		avx512QuadHalf1(f, dst, data, x, y, n)
+	case waySingle1:
+		avx512QuadSingle1(f, dst, data, x, y, n)
+	case wayHalf2:
+		avx512QuadHalf2(f, dst, data, x, y, n)
+	case waySingle2:
+		avx512QuadSingle2(f, dst, data, x, y, n)
+	case wayHalf4:
+		avx512QuadHalf4(f, dst, data, x, y, n)
+	case waySingle4:
+		avx512QuadSingle4(f, dst, data, x, y, n)
+	case waySharedExponent:
+		avx512QuadSharedExponent(f, dst, data, x, y, n)
+	case wayTable1:
+		avx512QuadTable1(f, dst, data, x, y, n)
+	case wayTable2:
+		avx512QuadTable2(f, dst, data, x, y, n)
+	case wayTable4:
+		avx512QuadTable4(f, dst, data, x, y, n)
+	}
+}
+
 //go:noescape
 func avx2NearestREPEAT(to *Offsets, u *Lanes, scale *Places, a *Axis, shift *Lanes)
 
@@ -578,3 +746,237 @@ func avx2EncodeHalf2(to *[2]Lanes, src *Texels)
 
 //go:noescape
 func avx2EncodeHalf4(to *[2]Lanes, src *Texels)
+
+//go:noescape
+func avx512PairsREPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512NearestREPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512PairsMIRRORED_REPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512NearestMIRRORED_REPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512PairsCLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512NearestCLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512PairsMIRROR_CLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512NearestMIRROR_CLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512Layers(to *PlanePairs, z, levels *uint32, a *PlaneAxis, n int)
+
+//go:noescape
+func avx512Lods(to, dx, dy *uint32, p *PlaneLods, n int) uint8
+
+//go:noescape
+func avx512Levels(high, low, between, lods *uint32, p *PlaneLods, n int) uint8
+
+//go:noescape
+func avx512AverageSome(dst, other, weights *uint32, n int)
+
+//go:noescape
+func avx512ReadUnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUint8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUint8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUint8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUint16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUint16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUint16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSint8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSint8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSint8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSint16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSint16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSint16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm10x3(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm10x3(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm10x3BGR(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm10x3BGR(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm24(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadUnorm24(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadHalf1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadHalf1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSingle1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSingle1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadWord1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadHalf2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadHalf2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSingle2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSingle2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadWord2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadHalf4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadHalf4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSingle4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSingle4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSharedExponent(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSharedExponent(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadTable1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadTable1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadTable2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadTable2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadTable4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadTable4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)

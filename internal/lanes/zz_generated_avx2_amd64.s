@@ -8205,43 +8205,43 @@ TEXT ·avx2ReadTable1(SB), NOSPLIT, $64-56
 	VPSRLD       X2, Y1, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
 	MOVQ         (AX), CX
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   Y3, (CX)(Y2*4), Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
 	VMOVQ        40(AX), X2
 	VPSRLD       X2, Y1, Y2
-	VPBROADCASTD 68(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
 	MOVQ         8(AX), CX
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   Y3, (CX)(Y2*4), Y5
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
 	VMOVQ        48(AX), X2
 	VPSRLD       X2, Y1, Y2
-	VPBROADCASTD 72(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
 	MOVQ         16(AX), CX
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y3, (CX)(Y2*4), Y6
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
 	VMOVQ        56(AX), X2
 	VPSRLD       X2, Y1, Y1
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y1, Y1
-	VPCMPEQD     Y2, Y2, Y2
 	MOVQ         24(AX), AX
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   Y2, (AX)(Y1*4), Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
 	MOVQ         outside+48(FP), CX
 	MOVQ         dst+8(FP), AX
-	VBLENDVPS    Y0, (CX), Y4, Y1
+	VBLENDVPS    Y0, (CX), Y3, Y1
 	VMOVUPS      Y1, (AX)
-	VBLENDVPS    Y0, 32(CX), Y5, Y1
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
 	VMOVUPS      Y1, 32(AX)
-	VBLENDVPS    Y0, 64(CX), Y6, Y1
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
 	VMOVUPS      Y1, 64(AX)
-	VBLENDVPS    Y0, 96(CX), Y3, Y0
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
 	VMOVUPS      Y0, 96(AX)
 	VZEROUPPER
 	RET
@@ -8285,34 +8285,34 @@ TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
 	MOVQ         (AX), DI
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   Y3, (DI)(Y2*4), Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (DI)(Y2*4), Y3
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 68(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
 	MOVQ         8(AX), DI
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   Y3, (DI)(Y2*4), Y5
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (DI)(Y2*4), Y4
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 72(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
 	MOVQ         16(AX), DI
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y3, (DI)(Y2*4), Y6
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (DI)(Y2*4), Y5
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y2, Y2, Y2
 	MOVQ         24(AX), DI
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   Y2, (DI)(Y0*4), Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (DI)(Y0*4), Y2
 	VMOVDQU      64(CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
@@ -8341,49 +8341,49 @@ TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
 	VPINSRB      $0x0c, (SI)(DI*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
-	VPSRLD       X1, Y0, Y2
+	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 64(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPAND        Y7, Y6, Y6
 	MOVQ         (AX), DI
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   Y7, (DI)(Y2*4), Y8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (DI)(Y6*4), Y7
 	VMOVQ        40(AX), X1
-	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 68(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
 	MOVQ         8(AX), DI
-	VPXOR        Y9, Y9, Y9
-	VPGATHERDD   Y7, (DI)(Y2*4), Y9
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (DI)(Y6*4), Y8
 	VMOVQ        48(AX), X1
-	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 72(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
 	MOVQ         16(AX), DI
-	VPXOR        Y10, Y10, Y10
-	VPGATHERDD   Y7, (DI)(Y2*4), Y10
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
-	VPBROADCASTD 76(AX), Y2
-	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y2, Y2, Y2
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
 	MOVQ         24(AX), DI
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   Y2, (DI)(Y0*4), Y7
-	VSUBPS       Y4, Y8, Y0
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(CX), Y0, Y0
-	VADDPS       Y0, Y4, Y0
-	VSUBPS       Y5, Y9, Y2
-	VMULPS       128(CX), Y2, Y2
-	VADDPS       Y2, Y5, Y2
-	VSUBPS       Y6, Y10, Y4
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
 	VMULPS       128(CX), Y4, Y4
-	VADDPS       Y4, Y6, Y4
-	VSUBPS       Y3, Y7, Y5
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
 	VMULPS       128(CX), Y5, Y5
-	VADDPS       Y5, Y3, Y3
+	VADDPS       Y5, Y2, Y2
 	VMOVDQU      (CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
@@ -8415,34 +8415,34 @@ TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
 	MOVQ         (AX), DI
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   Y7, (DI)(Y6*4), Y8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (DI)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y5, Y6
-	VPBROADCASTD 68(AX), Y7
-	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
 	MOVQ         8(AX), DI
-	VPXOR        Y9, Y9, Y9
-	VPGATHERDD   Y7, (DI)(Y6*4), Y9
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (DI)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y5, Y6
-	VPBROADCASTD 72(AX), Y7
-	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
 	MOVQ         16(AX), DI
-	VPXOR        Y10, Y10, Y10
-	VPGATHERDD   Y7, (DI)(Y6*4), Y10
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y5, Y5
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
 	MOVQ         24(AX), DI
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   Y6, (DI)(Y5*4), Y7
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y5*4), Y6
 	VMOVDQU      64(CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
@@ -8472,64 +8472,64 @@ TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
 	VINSERTI128  $0x01, X5, Y1, Y1
 	VMOVQ        32(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 64(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
 	MOVQ         (AX), BX
-	VPXOR        Y11, Y11, Y11
-	VPGATHERDD   Y6, (BX)(Y5*4), Y11
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
 	VMOVQ        40(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 68(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
 	MOVQ         8(AX), BX
-	VPXOR        Y12, Y12, Y12
-	VPGATHERDD   Y6, (BX)(Y5*4), Y12
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
 	VMOVQ        48(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 72(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
 	MOVQ         16(AX), BX
-	VPXOR        Y13, Y13, Y13
-	VPGATHERDD   Y6, (BX)(Y5*4), Y13
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
 	VMOVQ        56(AX), X5
 	VPSRLD       X5, Y1, Y1
 	VPBROADCASTD 76(AX), Y5
 	VPAND        Y5, Y1, Y1
-	VPCMPEQD     Y5, Y5, Y5
 	MOVQ         24(AX), AX
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y5, (AX)(Y1*4), Y6
-	VSUBPS       Y8, Y11, Y1
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
 	VMULPS       128(CX), Y1, Y1
-	VADDPS       Y1, Y8, Y1
-	VSUBPS       Y9, Y12, Y5
-	VMULPS       128(CX), Y5, Y5
-	VADDPS       Y5, Y9, Y5
-	VSUBPS       Y10, Y13, Y8
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
 	VMULPS       128(CX), Y8, Y8
-	VADDPS       Y8, Y10, Y8
-	VSUBPS       Y7, Y6, Y6
-	VMULPS       128(CX), Y6, Y6
-	VADDPS       Y6, Y7, Y6
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
 	MOVQ         dst+8(FP), AX
 	VSUBPS       Y0, Y1, Y1
 	VMULPS       128(DX), Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (AX)
-	VSUBPS       Y2, Y5, Y0
+	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(DX), Y0, Y0
-	VADDPS       Y0, Y2, Y0
+	VADDPS       Y0, Y3, Y0
 	VMOVUPS      Y0, 32(AX)
 	VSUBPS       Y4, Y8, Y0
 	VMULPS       128(DX), Y0, Y0
 	VADDPS       Y0, Y4, Y0
 	VMOVUPS      Y0, 64(AX)
-	VSUBPS       Y3, Y6, Y0
+	VSUBPS       Y2, Y5, Y0
 	VMULPS       128(DX), Y0, Y0
-	VADDPS       Y0, Y3, Y0
+	VADDPS       Y0, Y2, Y0
 	VMOVUPS      Y0, 96(AX)
 	VZEROUPPER
 	RET
@@ -8575,43 +8575,43 @@ TEXT ·avx2ReadTable2(SB), NOSPLIT, $64-56
 	VPSRLD       X2, Y1, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
 	MOVQ         (AX), CX
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   Y3, (CX)(Y2*4), Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
 	VMOVQ        40(AX), X2
 	VPSRLD       X2, Y1, Y2
-	VPBROADCASTD 68(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
 	MOVQ         8(AX), CX
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   Y3, (CX)(Y2*4), Y5
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
 	VMOVQ        48(AX), X2
 	VPSRLD       X2, Y1, Y2
-	VPBROADCASTD 72(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
 	MOVQ         16(AX), CX
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y3, (CX)(Y2*4), Y6
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
 	VMOVQ        56(AX), X2
 	VPSRLD       X2, Y1, Y1
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y1, Y1
-	VPCMPEQD     Y2, Y2, Y2
 	MOVQ         24(AX), AX
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   Y2, (AX)(Y1*4), Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
 	MOVQ         outside+48(FP), CX
 	MOVQ         dst+8(FP), AX
-	VBLENDVPS    Y0, (CX), Y4, Y1
+	VBLENDVPS    Y0, (CX), Y3, Y1
 	VMOVUPS      Y1, (AX)
-	VBLENDVPS    Y0, 32(CX), Y5, Y1
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
 	VMOVUPS      Y1, 32(AX)
-	VBLENDVPS    Y0, 64(CX), Y6, Y1
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
 	VMOVUPS      Y1, 64(AX)
-	VBLENDVPS    Y0, 96(CX), Y3, Y0
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
 	VMOVUPS      Y0, 96(AX)
 	VZEROUPPER
 	RET
@@ -8655,34 +8655,34 @@ TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
 	MOVQ         (AX), DI
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   Y3, (DI)(Y2*4), Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (DI)(Y2*4), Y3
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 68(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
 	MOVQ         8(AX), DI
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   Y3, (DI)(Y2*4), Y5
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (DI)(Y2*4), Y4
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 72(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
 	MOVQ         16(AX), DI
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y3, (DI)(Y2*4), Y6
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (DI)(Y2*4), Y5
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y2, Y2, Y2
 	MOVQ         24(AX), DI
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   Y2, (DI)(Y0*4), Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (DI)(Y0*4), Y2
 	VMOVDQU      64(CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
@@ -8711,49 +8711,49 @@ TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
 	VPINSRW      $0x06, (SI)(DI*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
-	VPSRLD       X1, Y0, Y2
+	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 64(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPAND        Y7, Y6, Y6
 	MOVQ         (AX), DI
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   Y7, (DI)(Y2*4), Y8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (DI)(Y6*4), Y7
 	VMOVQ        40(AX), X1
-	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 68(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
 	MOVQ         8(AX), DI
-	VPXOR        Y9, Y9, Y9
-	VPGATHERDD   Y7, (DI)(Y2*4), Y9
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (DI)(Y6*4), Y8
 	VMOVQ        48(AX), X1
-	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 72(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
 	MOVQ         16(AX), DI
-	VPXOR        Y10, Y10, Y10
-	VPGATHERDD   Y7, (DI)(Y2*4), Y10
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
-	VPBROADCASTD 76(AX), Y2
-	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y2, Y2, Y2
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
 	MOVQ         24(AX), DI
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   Y2, (DI)(Y0*4), Y7
-	VSUBPS       Y4, Y8, Y0
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(CX), Y0, Y0
-	VADDPS       Y0, Y4, Y0
-	VSUBPS       Y5, Y9, Y2
-	VMULPS       128(CX), Y2, Y2
-	VADDPS       Y2, Y5, Y2
-	VSUBPS       Y6, Y10, Y4
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
 	VMULPS       128(CX), Y4, Y4
-	VADDPS       Y4, Y6, Y4
-	VSUBPS       Y3, Y7, Y5
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
 	VMULPS       128(CX), Y5, Y5
-	VADDPS       Y5, Y3, Y3
+	VADDPS       Y5, Y2, Y2
 	VMOVDQU      (CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
@@ -8785,34 +8785,34 @@ TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
 	MOVQ         (AX), DI
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   Y7, (DI)(Y6*4), Y8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (DI)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y5, Y6
-	VPBROADCASTD 68(AX), Y7
-	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
 	MOVQ         8(AX), DI
-	VPXOR        Y9, Y9, Y9
-	VPGATHERDD   Y7, (DI)(Y6*4), Y9
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (DI)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y5, Y6
-	VPBROADCASTD 72(AX), Y7
-	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
 	MOVQ         16(AX), DI
-	VPXOR        Y10, Y10, Y10
-	VPGATHERDD   Y7, (DI)(Y6*4), Y10
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y5, Y5
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
 	MOVQ         24(AX), DI
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   Y6, (DI)(Y5*4), Y7
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y5*4), Y6
 	VMOVDQU      64(CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
@@ -8842,64 +8842,64 @@ TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
 	VINSERTI128  $0x01, X5, Y1, Y1
 	VMOVQ        32(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 64(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
 	MOVQ         (AX), BX
-	VPXOR        Y11, Y11, Y11
-	VPGATHERDD   Y6, (BX)(Y5*4), Y11
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
 	VMOVQ        40(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 68(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
 	MOVQ         8(AX), BX
-	VPXOR        Y12, Y12, Y12
-	VPGATHERDD   Y6, (BX)(Y5*4), Y12
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
 	VMOVQ        48(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 72(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
 	MOVQ         16(AX), BX
-	VPXOR        Y13, Y13, Y13
-	VPGATHERDD   Y6, (BX)(Y5*4), Y13
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
 	VMOVQ        56(AX), X5
 	VPSRLD       X5, Y1, Y1
 	VPBROADCASTD 76(AX), Y5
 	VPAND        Y5, Y1, Y1
-	VPCMPEQD     Y5, Y5, Y5
 	MOVQ         24(AX), AX
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y5, (AX)(Y1*4), Y6
-	VSUBPS       Y8, Y11, Y1
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
 	VMULPS       128(CX), Y1, Y1
-	VADDPS       Y1, Y8, Y1
-	VSUBPS       Y9, Y12, Y5
-	VMULPS       128(CX), Y5, Y5
-	VADDPS       Y5, Y9, Y5
-	VSUBPS       Y10, Y13, Y8
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
 	VMULPS       128(CX), Y8, Y8
-	VADDPS       Y8, Y10, Y8
-	VSUBPS       Y7, Y6, Y6
-	VMULPS       128(CX), Y6, Y6
-	VADDPS       Y6, Y7, Y6
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
 	MOVQ         dst+8(FP), AX
 	VSUBPS       Y0, Y1, Y1
 	VMULPS       128(DX), Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (AX)
-	VSUBPS       Y2, Y5, Y0
+	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(DX), Y0, Y0
-	VADDPS       Y0, Y2, Y0
+	VADDPS       Y0, Y3, Y0
 	VMOVUPS      Y0, 32(AX)
 	VSUBPS       Y4, Y8, Y0
 	VMULPS       128(DX), Y0, Y0
 	VADDPS       Y0, Y4, Y0
 	VMOVUPS      Y0, 64(AX)
-	VSUBPS       Y3, Y6, Y0
+	VSUBPS       Y2, Y5, Y0
 	VMULPS       128(DX), Y0, Y0
-	VADDPS       Y0, Y3, Y0
+	VADDPS       Y0, Y2, Y0
 	VMOVUPS      Y0, 96(AX)
 	VZEROUPPER
 	RET
@@ -8943,43 +8943,43 @@ TEXT ·avx2ReadTable4(SB), NOSPLIT, $64-56
 	VPSRLD       X2, Y1, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
 	MOVQ         (AX), CX
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   Y3, (CX)(Y2*4), Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
 	VMOVQ        40(AX), X2
 	VPSRLD       X2, Y1, Y2
-	VPBROADCASTD 68(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
 	MOVQ         8(AX), CX
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   Y3, (CX)(Y2*4), Y5
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
 	VMOVQ        48(AX), X2
 	VPSRLD       X2, Y1, Y2
-	VPBROADCASTD 72(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
 	MOVQ         16(AX), CX
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y3, (CX)(Y2*4), Y6
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
 	VMOVQ        56(AX), X2
 	VPSRLD       X2, Y1, Y1
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y1, Y1
-	VPCMPEQD     Y2, Y2, Y2
 	MOVQ         24(AX), AX
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   Y2, (AX)(Y1*4), Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
 	MOVQ         outside+48(FP), CX
 	MOVQ         dst+8(FP), AX
-	VBLENDVPS    Y0, (CX), Y4, Y1
+	VBLENDVPS    Y0, (CX), Y3, Y1
 	VMOVUPS      Y1, (AX)
-	VBLENDVPS    Y0, 32(CX), Y5, Y1
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
 	VMOVUPS      Y1, 32(AX)
-	VBLENDVPS    Y0, 64(CX), Y6, Y1
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
 	VMOVUPS      Y1, 64(AX)
-	VBLENDVPS    Y0, 96(CX), Y3, Y0
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
 	VMOVUPS      Y0, 96(AX)
 	VZEROUPPER
 	RET
@@ -9021,34 +9021,34 @@ TEXT ·avx2QuadTable4(SB), NOSPLIT, $64-64
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
 	MOVQ         (AX), DI
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   Y3, (DI)(Y2*4), Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (DI)(Y2*4), Y3
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 68(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
 	MOVQ         8(AX), DI
-	VPXOR        Y5, Y5, Y5
-	VPGATHERDD   Y3, (DI)(Y2*4), Y5
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (DI)(Y2*4), Y4
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 72(AX), Y3
-	VPAND        Y3, Y2, Y2
-	VPCMPEQD     Y3, Y3, Y3
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
 	MOVQ         16(AX), DI
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y3, (DI)(Y2*4), Y6
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (DI)(Y2*4), Y5
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y2, Y2, Y2
 	MOVQ         24(AX), DI
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   Y2, (DI)(Y0*4), Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (DI)(Y0*4), Y2
 	VMOVDQU      64(CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
@@ -9075,49 +9075,49 @@ TEXT ·avx2QuadTable4(SB), NOSPLIT, $64-64
 	VPINSRD      $0x03, (SI)(DI*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
-	VPSRLD       X1, Y0, Y2
+	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 64(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPAND        Y7, Y6, Y6
 	MOVQ         (AX), DI
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   Y7, (DI)(Y2*4), Y8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (DI)(Y6*4), Y7
 	VMOVQ        40(AX), X1
-	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 68(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
 	MOVQ         8(AX), DI
-	VPXOR        Y9, Y9, Y9
-	VPGATHERDD   Y7, (DI)(Y2*4), Y9
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (DI)(Y6*4), Y8
 	VMOVQ        48(AX), X1
-	VPSRLD       X1, Y0, Y2
-	VPBROADCASTD 72(AX), Y7
-	VPAND        Y7, Y2, Y2
-	VPCMPEQD     Y7, Y7, Y7
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
 	MOVQ         16(AX), DI
-	VPXOR        Y10, Y10, Y10
-	VPGATHERDD   Y7, (DI)(Y2*4), Y10
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
-	VPBROADCASTD 76(AX), Y2
-	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y2, Y2, Y2
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
 	MOVQ         24(AX), DI
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   Y2, (DI)(Y0*4), Y7
-	VSUBPS       Y4, Y8, Y0
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(CX), Y0, Y0
-	VADDPS       Y0, Y4, Y0
-	VSUBPS       Y5, Y9, Y2
-	VMULPS       128(CX), Y2, Y2
-	VADDPS       Y2, Y5, Y2
-	VSUBPS       Y6, Y10, Y4
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
 	VMULPS       128(CX), Y4, Y4
-	VADDPS       Y4, Y6, Y4
-	VSUBPS       Y3, Y7, Y5
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
 	VMULPS       128(CX), Y5, Y5
-	VADDPS       Y5, Y3, Y3
+	VADDPS       Y5, Y2, Y2
 	VMOVDQU      (CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
@@ -9147,34 +9147,34 @@ TEXT ·avx2QuadTable4(SB), NOSPLIT, $64-64
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
 	MOVQ         (AX), DI
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   Y7, (DI)(Y6*4), Y8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (DI)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y5, Y6
-	VPBROADCASTD 68(AX), Y7
-	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
 	MOVQ         8(AX), DI
-	VPXOR        Y9, Y9, Y9
-	VPGATHERDD   Y7, (DI)(Y6*4), Y9
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (DI)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y5, Y6
-	VPBROADCASTD 72(AX), Y7
-	VPAND        Y7, Y6, Y6
-	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
 	MOVQ         16(AX), DI
-	VPXOR        Y10, Y10, Y10
-	VPGATHERDD   Y7, (DI)(Y6*4), Y10
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y5, Y5
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
 	MOVQ         24(AX), DI
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   Y6, (DI)(Y5*4), Y7
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (DI)(Y5*4), Y6
 	VMOVDQU      64(CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
@@ -9202,64 +9202,64 @@ TEXT ·avx2QuadTable4(SB), NOSPLIT, $64-64
 	VINSERTI128  $0x01, X5, Y1, Y1
 	VMOVQ        32(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 64(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
 	MOVQ         (AX), BX
-	VPXOR        Y11, Y11, Y11
-	VPGATHERDD   Y6, (BX)(Y5*4), Y11
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
 	VMOVQ        40(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 68(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
 	MOVQ         8(AX), BX
-	VPXOR        Y12, Y12, Y12
-	VPGATHERDD   Y6, (BX)(Y5*4), Y12
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
 	VMOVQ        48(AX), X5
 	VPSRLD       X5, Y1, Y5
-	VPBROADCASTD 72(AX), Y6
-	VPAND        Y6, Y5, Y5
-	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
 	MOVQ         16(AX), BX
-	VPXOR        Y13, Y13, Y13
-	VPGATHERDD   Y6, (BX)(Y5*4), Y13
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
 	VMOVQ        56(AX), X5
 	VPSRLD       X5, Y1, Y1
 	VPBROADCASTD 76(AX), Y5
 	VPAND        Y5, Y1, Y1
-	VPCMPEQD     Y5, Y5, Y5
 	MOVQ         24(AX), AX
-	VPXOR        Y6, Y6, Y6
-	VPGATHERDD   Y5, (AX)(Y1*4), Y6
-	VSUBPS       Y8, Y11, Y1
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
 	VMULPS       128(CX), Y1, Y1
-	VADDPS       Y1, Y8, Y1
-	VSUBPS       Y9, Y12, Y5
-	VMULPS       128(CX), Y5, Y5
-	VADDPS       Y5, Y9, Y5
-	VSUBPS       Y10, Y13, Y8
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
 	VMULPS       128(CX), Y8, Y8
-	VADDPS       Y8, Y10, Y8
-	VSUBPS       Y7, Y6, Y6
-	VMULPS       128(CX), Y6, Y6
-	VADDPS       Y6, Y7, Y6
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
 	MOVQ         dst+8(FP), AX
 	VSUBPS       Y0, Y1, Y1
 	VMULPS       128(DX), Y1, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVUPS      Y0, (AX)
-	VSUBPS       Y2, Y5, Y0
+	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(DX), Y0, Y0
-	VADDPS       Y0, Y2, Y0
+	VADDPS       Y0, Y3, Y0
 	VMOVUPS      Y0, 32(AX)
 	VSUBPS       Y4, Y8, Y0
 	VMULPS       128(DX), Y0, Y0
 	VADDPS       Y0, Y4, Y0
 	VMOVUPS      Y0, 64(AX)
-	VSUBPS       Y3, Y6, Y0
+	VSUBPS       Y2, Y5, Y0
 	VMULPS       128(DX), Y0, Y0
-	VADDPS       Y0, Y3, Y0
+	VADDPS       Y0, Y2, Y0
 	VMOVUPS      Y0, 96(AX)
 	VZEROUPPER
 	RET
@@ -9788,5 +9788,11557 @@ TEXT ·avx2EncodeHalf4(SB), NOSPLIT, $0-16
 	VPSLLD    $0x10, Y1, Y1
 	VPOR      Y1, Y0, Y0
 	VMOVDQU   Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx512PairsREPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512PairsREPEAT(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z6
+	MOVQ         n+32(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VSUBPD        Z5, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z13
+	VSUBPD        Z13, Z11, Z11
+	VCVTPD2PS     Z11, Y11
+	VMOVUPS       Y11, 128(AX)
+	VCVTTPD2DQ    Z13, Y12
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     32(CX), Z13
+	VMULPD        Z11, Z13, Z13
+	VMAXPD        Z3, Z13, Z13
+	VMINPD        Z4, Z13, Z13
+	VSUBPD        Z5, Z13, Z13
+	VRNDSCALEPD   $0x09, Z13, Z14
+	VSUBPD        Z14, Z13, Z13
+	VCVTPD2PS     Z13, Y9
+	VMOVUPS       Y9, 160(AX)
+	VCVTTPD2DQ    Z14, Y9
+	VINSERTI64X4  $0x01, Y9, Z12, Z13
+	VPERMD        Z1, Z7, Z14
+	VPERMD        Z2, Z7, Z7
+	VMOVDQA32     Z13, Z15
+	VPCMPUD       $0x05, Z8, Z13, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z6, Z8, Z10
+	VPANDD        Z13, Z10, Z15
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z13, Y12
+	VCVTDQ2PD     Y13, Z13
+	VDIVPD        Z10, Z13, Z15
+	VRNDSCALEPD   $0x09, Z15, Z15
+	VMULPD        Z15, Z10, Z10
+	VSUBPD        Z10, Z13, Z10
+	VCVTTPD2DQ    Z10, Y9
+	VCVTDQ2PD     Y12, Z10
+	VDIVPD        Z11, Z10, Z13
+	VRNDSCALEPD   $0x09, Z13, Z13
+	VMULPD        Z13, Z11, Z11
+	VSUBPD        Z11, Z10, Z10
+	VCVTTPD2DQ    Z10, Y10
+	VINSERTI64X4  $0x01, Y10, Z9, Z10
+	VPSRAD        $0x1f, Z10, Z11
+	VPANDD        Z8, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VMOVDQA32     Z10, Z15
+	VPCMPD        $0x05, Z8, Z10, K1
+	VPSUBD        Z8, Z10, K1, Z15
+
+inside2:
+	VPMULLD     Z14, Z15, Z10
+	VPADDD      Z7, Z10, Z10
+	VMOVDQU32   Z10, (AX)
+	VPADDD      Z6, Z15, Z10
+	VPCMPD      $0x04, Z8, Z10, K1
+	VMOVDQA32.Z Z10, K1, Z8
+	VPMULLD     Z14, Z8, Z8
+	VPADDD      Z7, Z8, Z7
+	VMOVDQU32   Z7, 64(AX)
+	ADDQ        $+192, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        SI
+	JNZ         again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestREPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestREPEAT(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z11
+	VMULPD        Z9, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z6, Z11
+	VPERMD        Z1, Z7, Z12
+	VPERMD        Z2, Z7, Z7
+	VMOVDQA32     Z11, Z13
+	VPCMPUD       $0x05, Z8, Z11, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z5, Z8, Z8
+	VPANDD        Z11, Z8, Z13
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z11, Y13
+	VCVTDQ2PD     Y11, Z11
+	VDIVPD        Z10, Z11, Z14
+	VRNDSCALEPD   $0x09, Z14, Z14
+	VMULPD        Z14, Z10, Z10
+	VSUBPD        Z10, Z11, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y13, Z10
+	VDIVPD        Z9, Z10, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VMULPD        Z11, Z9, Z9
+	VSUBPD        Z9, Z10, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPSRAD        $0x1f, Z9, Z10
+	VPANDD        Z8, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VMOVDQA32     Z9, Z13
+	VPCMPD        $0x05, Z8, Z9, K1
+	VPSUBD        Z8, Z9, K1, Z13
+
+inside2:
+	VPMULLD   Z12, Z13, Z8
+	VPADDD    Z7, Z8, Z7
+	VMOVDQU32 Z7, (AX)
+	ADDQ      $+192, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      SI
+	JNZ       again1
+	VZEROUPPER
+	RET
+
+// func avx512PairsMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512PairsMIRRORED_REPEAT(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z6
+	MOVQ         n+32(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VSUBPD        Z5, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z13
+	VSUBPD        Z13, Z11, Z11
+	VCVTPD2PS     Z11, Y11
+	VMOVUPS       Y11, 128(AX)
+	VCVTTPD2DQ    Z13, Y12
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     32(CX), Z13
+	VMULPD        Z11, Z13, Z13
+	VMAXPD        Z3, Z13, Z13
+	VMINPD        Z4, Z13, Z13
+	VSUBPD        Z5, Z13, Z13
+	VRNDSCALEPD   $0x09, Z13, Z14
+	VSUBPD        Z14, Z13, Z13
+	VCVTPD2PS     Z13, Y9
+	VMOVUPS       Y9, 160(AX)
+	VCVTTPD2DQ    Z14, Y9
+	VINSERTI64X4  $0x01, Y9, Z12, Z13
+	VPERMD        Z1, Z7, Z14
+	VPERMD        Z2, Z7, Z7
+	VPADDD        Z8, Z8, Z8
+	VPSUBD        Z6, Z8, Z15
+	VADDPD        Z10, Z10, Z10
+	VADDPD        Z11, Z11, Z11
+	VMOVDQA32     Z13, Z16
+	VPCMPUD       $0x05, Z8, Z13, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z6, Z8, Z10
+	VPANDD        Z13, Z10, Z16
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z13, Y12
+	VCVTDQ2PD     Y13, Z13
+	VDIVPD        Z10, Z13, Z16
+	VRNDSCALEPD   $0x09, Z16, Z16
+	VMULPD        Z16, Z10, Z10
+	VSUBPD        Z10, Z13, Z10
+	VCVTTPD2DQ    Z10, Y9
+	VCVTDQ2PD     Y12, Z10
+	VDIVPD        Z11, Z10, Z13
+	VRNDSCALEPD   $0x09, Z13, Z13
+	VMULPD        Z13, Z11, Z11
+	VSUBPD        Z11, Z10, Z10
+	VCVTTPD2DQ    Z10, Y10
+	VINSERTI64X4  $0x01, Y10, Z9, Z10
+	VPSRAD        $0x1f, Z10, Z11
+	VPANDD        Z8, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VMOVDQA32     Z10, Z16
+	VPCMPD        $0x05, Z8, Z10, K1
+	VPSUBD        Z8, Z10, K1, Z16
+
+inside2:
+	VPSUBD      Z16, Z15, Z10
+	VPMINSD     Z16, Z10, Z10
+	VPMULLD     Z14, Z10, Z10
+	VPADDD      Z7, Z10, Z10
+	VMOVDQU32   Z10, (AX)
+	VPADDD      Z6, Z16, Z10
+	VPCMPD      $0x04, Z8, Z10, K1
+	VMOVDQA32.Z Z10, K1, Z8
+	VPSUBD      Z8, Z15, Z10
+	VPMINSD     Z8, Z10, Z8
+	VPMULLD     Z14, Z8, Z8
+	VPADDD      Z7, Z8, Z7
+	VMOVDQU32   Z7, 64(AX)
+	ADDQ        $+192, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        SI
+	JNZ         again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestMIRRORED_REPEAT(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z11
+	VMULPD        Z9, Z11, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z6, Z11
+	VPERMD        Z1, Z7, Z12
+	VPERMD        Z2, Z7, Z7
+	VPADDD        Z8, Z8, Z8
+	VPSUBD        Z5, Z8, Z13
+	VADDPD        Z10, Z10, Z10
+	VADDPD        Z9, Z9, Z9
+	VMOVDQA32     Z11, Z14
+	VPCMPUD       $0x05, Z8, Z11, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z5, Z8, Z8
+	VPANDD        Z11, Z8, Z14
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z11, Y14
+	VCVTDQ2PD     Y11, Z11
+	VDIVPD        Z10, Z11, Z15
+	VRNDSCALEPD   $0x09, Z15, Z15
+	VMULPD        Z15, Z10, Z10
+	VSUBPD        Z10, Z11, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y14, Z10
+	VDIVPD        Z9, Z10, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VMULPD        Z11, Z9, Z9
+	VSUBPD        Z9, Z10, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPSRAD        $0x1f, Z9, Z10
+	VPANDD        Z8, Z10, Z10
+	VPADDD        Z10, Z9, Z9
+	VMOVDQA32     Z9, Z14
+	VPCMPD        $0x05, Z8, Z9, K1
+	VPSUBD        Z8, Z9, K1, Z14
+
+inside2:
+	VPSUBD    Z14, Z13, Z8
+	VPMINSD   Z14, Z8, Z8
+	VPMULLD   Z12, Z8, Z8
+	VPADDD    Z7, Z8, Z7
+	VMOVDQU32 Z7, (AX)
+	ADDQ      $+192, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      SI
+	JNZ       again1
+	VZEROUPPER
+	RET
+
+// func avx512PairsCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512PairsCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z6
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VSUBPD        Z5, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z11
+	VSUBPD        Z11, Z10, Z10
+	VCVTPD2PS     Z10, Y10
+	VMOVUPS       Y10, 128(AX)
+	VCVTTPD2DQ    Z11, Y12
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z10
+	VMULPD        Z9, Z10, Z9
+	VMAXPD        Z3, Z9, Z9
+	VMINPD        Z4, Z9, Z9
+	VSUBPD        Z5, Z9, Z9
+	VRNDSCALEPD   $0x09, Z9, Z10
+	VSUBPD        Z10, Z9, Z9
+	VCVTPD2PS     Z9, Y9
+	VMOVUPS       Y9, 160(AX)
+	VCVTTPD2DQ    Z10, Y9
+	VINSERTI64X4  $0x01, Y9, Z12, Z9
+	VPERMD        Z1, Z7, Z10
+	VPERMD        Z2, Z7, Z7
+	VPSUBD        Z6, Z8, Z8
+	VPBROADCASTD  w00000000<>+0(SB), Z11
+	VPMINSD       Z8, Z9, Z13
+	VPMAXSD       Z11, Z13, Z11
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z7, Z11, Z11
+	VMOVDQU32     Z11, (AX)
+	VPADDD        Z6, Z9, Z9
+	VPBROADCASTD  w00000000<>+0(SB), Z11
+	VPMINSD       Z8, Z9, Z8
+	VPMAXSD       Z11, Z8, Z8
+	VPMULLD       Z10, Z8, Z8
+	VPADDD        Z7, Z8, Z7
+	VMOVDQU32     Z7, 64(AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
+
+DATA w00000000<>+0(SB)/4, $0x00000000
+DATA w00000000<>+4(SB)/4, $0x00000000
+DATA w00000000<>+8(SB)/4, $0x00000000
+DATA w00000000<>+12(SB)/4, $0x00000000
+DATA w00000000<>+16(SB)/4, $0x00000000
+DATA w00000000<>+20(SB)/4, $0x00000000
+DATA w00000000<>+24(SB)/4, $0x00000000
+DATA w00000000<>+28(SB)/4, $0x00000000
+GLOBL w00000000<>(SB), RODATA|NOPTR, $32
+
+// func avx512NearestCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z10
+	VMULPD        Z9, Z10, Z9
+	VMAXPD        Z3, Z9, Z9
+	VMINPD        Z4, Z9, Z9
+	VRNDSCALEPD   $0x09, Z9, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPERMD        Z1, Z7, Z10
+	VPERMD        Z2, Z7, Z7
+	VPSUBD        Z5, Z8, Z8
+	VPBROADCASTD  w00000000<>+0(SB), Z11
+	VPMINSD       Z8, Z9, Z8
+	VPMAXSD       Z11, Z8, Z8
+	VPMULLD       Z10, Z8, Z8
+	VPADDD        Z7, Z8, Z7
+	VMOVDQU32     Z7, (AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
+
+// func avx512PairsMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512PairsMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z6
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VSUBPD        Z5, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z11
+	VSUBPD        Z11, Z10, Z10
+	VCVTPD2PS     Z10, Y10
+	VMOVUPS       Y10, 128(AX)
+	VCVTTPD2DQ    Z11, Y12
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z10
+	VMULPD        Z9, Z10, Z9
+	VMAXPD        Z3, Z9, Z9
+	VMINPD        Z4, Z9, Z9
+	VSUBPD        Z5, Z9, Z9
+	VRNDSCALEPD   $0x09, Z9, Z10
+	VSUBPD        Z10, Z9, Z9
+	VCVTPD2PS     Z9, Y9
+	VMOVUPS       Y9, 160(AX)
+	VCVTTPD2DQ    Z10, Y9
+	VINSERTI64X4  $0x01, Y9, Z12, Z9
+	VPERMD        Z1, Z7, Z10
+	VPERMD        Z2, Z7, Z7
+	VPSUBD        Z6, Z8, Z8
+	VPSRAD        $0x1f, Z9, Z11
+	VPXORD        Z9, Z11, Z11
+	VPMINSD       Z8, Z11, Z11
+	VPMULLD       Z10, Z11, Z11
+	VPADDD        Z7, Z11, Z11
+	VMOVDQU32     Z11, (AX)
+	VPADDD        Z6, Z9, Z9
+	VPSRAD        $0x1f, Z9, Z11
+	VPXORD        Z9, Z11, Z9
+	VPMINSD       Z8, Z9, Z8
+	VPMULLD       Z10, Z8, Z8
+	VPADDD        Z7, Z8, Z7
+	VMOVDQU32     Z7, 64(AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z7
+	VPERMD        Z0, Z7, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y9
+	VCVTDQ2PD     Y8, Z10
+	VCVTPS2PD     (CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z10
+	VCVTTPD2DQ    Z10, Y6
+	VCVTDQ2PD     Y9, Z9
+	VCVTPS2PD     32(CX), Z10
+	VMULPD        Z9, Z10, Z9
+	VMAXPD        Z3, Z9, Z9
+	VMINPD        Z4, Z9, Z9
+	VRNDSCALEPD   $0x09, Z9, Z9
+	VCVTTPD2DQ    Z9, Y9
+	VINSERTI64X4  $0x01, Y9, Z6, Z9
+	VPERMD        Z1, Z7, Z10
+	VPERMD        Z2, Z7, Z7
+	VPSUBD        Z5, Z8, Z8
+	VPSRAD        $0x1f, Z9, Z11
+	VPXORD        Z9, Z11, Z9
+	VPMINSD       Z8, Z9, Z8
+	VPMULLD       Z10, Z8, Z8
+	VPADDD        Z7, Z8, Z7
+	VMOVDQU32     Z7, (AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
+
+// func avx512Layers(to *byte, z *byte, levels *byte, a *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Layers(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         z+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    64(BX), Z0
+	VPBROADCASTD w00000000<>+0(SB), Z1
+	VPBROADCASTD w00000001<>+0(SB), Z2
+	VPBROADCASTD (BX), Z3
+	VPSUBD       Z2, Z3, Z2
+	VCVTDQ2PS    Z2, Z2
+	MOVQ         n+32(FP), BX
+
+again1:
+	VRNDSCALEPS $0x08, (CX), Z3
+	VMAXPS      Z1, Z3, Z3
+	VMINPS      Z2, Z3, Z3
+	VCVTTPS2DQ  Z3, Z3
+	VMOVDQU32   (DX), Z4
+	VPERMD      Z0, Z4, Z4
+	VPMULLD     Z3, Z4, Z3
+	VPADDD      (AX), Z3, Z4
+	VMOVDQU32   Z4, (AX)
+	VPADDD      64(AX), Z3, Z3
+	VMOVDQU32   Z3, 64(AX)
+	ADDQ        $+192, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         again1
+	VZEROUPPER
+	RET
+
+// func avx512Lods(to *byte, dx *byte, dy *byte, p *byte, n int) uint8
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512Lods(SB), NOSPLIT, $0-41
+	MOVQ         to+0(FP), AX
+	MOVQ         dx+8(FP), CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         p+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSD (BX), Z0
+	VBROADCASTSD 8(BX), Z1
+	XORL         BX, BX
+	VMOVDQU32    quads<>+0(SB), Z2
+
+again:
+	VPBROADCASTD w00000000<>+0(SB), Z3
+	VMOVUPS      (CX), Z4
+	VMOVUPS      64(CX), Z5
+	VPSHUFD      $0x00, Z4, Z6
+	VPXORD       Z4, Z6, Z6
+	VPORD        Z3, Z6, Z3
+	VPSHUFD      $0x00, Z5, Z6
+	VPXORD       Z5, Z6, Z6
+	VPORD        Z3, Z6, Z3
+	VMOVDQA32    Z2, Z6
+	VPERMI2PS    Z5, Z4, Z6
+	VMOVUPS      1024(CX), Z4
+	VMOVUPS      1088(CX), Z5
+	VPSHUFD      $0x00, Z4, Z8
+	VPXORD       Z4, Z8, Z8
+	VPORD        Z3, Z8, Z3
+	VPSHUFD      $0x00, Z5, Z8
+	VPXORD       Z5, Z8, Z8
+	VPORD        Z3, Z8, Z3
+	VMOVDQA32    Z2, Z8
+	VPERMI2PS    Z5, Z4, Z8
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VPSHUFD      $0x00, Z4, Z9
+	VPXORD       Z4, Z9, Z9
+	VPORD        Z3, Z9, Z3
+	VPSHUFD      $0x00, Z5, Z9
+	VPXORD       Z5, Z9, Z9
+	VPORD        Z3, Z9, Z3
+	VMOVDQA32    Z2, Z9
+	VPERMI2PS    Z5, Z4, Z9
+	VMOVUPS      1024(DX), Z4
+	VMOVUPS      1088(DX), Z5
+	VPSHUFD      $0x00, Z4, Z10
+	VPXORD       Z4, Z10, Z10
+	VPORD        Z3, Z10, Z3
+	VPSHUFD      $0x00, Z5, Z10
+	VPXORD       Z5, Z10, Z10
+	VPORD        Z3, Z10, Z3
+	VMOVDQA32    Z2, Z10
+	VPERMI2PS    Z5, Z4, Z10
+	VPTESTMD     Z3, Z3, K1
+	KORTESTW     K1, K1
+	JNE          each
+	VCVTPS2PD    Y6, Z3
+	VCVTPS2PD    Y8, Z4
+	VCVTPS2PD    Y9, Z5
+	VCVTPS2PD    Y10, Z6
+	VMULPD       Z0, Z3, Z3
+	VMULPD       Z1, Z4, Z4
+	VMULPD       Z4, Z4, Z4
+	VMULPD       Z3, Z3, Z3
+	VADDPD       Z4, Z3, Z3
+	VMULPD       Z0, Z5, Z4
+	VMULPD       Z1, Z6, Z5
+	VMULPD       Z5, Z5, Z5
+	VMULPD       Z4, Z4, Z4
+	VADDPD       Z5, Z4, Z4
+	VMAXPD       Z4, Z3, Z5
+	VCMPPD       $0x03, Z3, Z4, K3
+	VPTESTNMQ    Z5, Z5, K1
+	VPBROADCASTQ q0010000000000000<>+0(SB), Z3
+	VPSUBQ       Z3, Z5, Z3
+	VPBROADCASTQ q7fe0000000000000<>+0(SB), Z4
+	VPCMPUQ      $0x05, Z4, Z3, K2
+	KANDNW       K2, K1, K2
+	KORW         K3, K2, K2
+	KMOVW        K2, DI
+	ORL          DI, BX
+	VPBROADCASTQ q00000000000003ff<>+0(SB), Z3
+	VPSRLQ       $0x34, Z5, Z4
+	VPSUBQ       Z3, Z4, Z3
+	VCVTQQ2PD    Z3, Z3
+	VBROADCASTSD q3ff0000000000000<>+0(SB), Z4
+	VPBROADCASTQ q000fffffffffffff<>+0(SB), Z6
+	VPANDQ       Z6, Z5, Z5
+	VPORQ        Z4, Z5, Z5
+	VBROADCASTSD q3ff6a09e667f3bcd<>+0(SB), Z6
+	VCMPPD       $0x1e, Z6, Z5, K2
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z6
+	VMULPD       Z6, Z5, K2, Z5
+	VADDPD       Z4, Z3, K2, Z3
+	VADDPD       Z4, Z5, Z6
+	VSUBPD       Z4, Z5, Z5
+	VDIVPD       Z6, Z5, Z5
+	VMULPD       Z5, Z5, Z6
+	VMULPD       Z6, Z6, Z8
+	VBROADCASTSD q3fd5555555555555<>+0(SB), Z9
+	VMULPD       Z9, Z6, Z9
+	VADDPD       Z9, Z4, Z4
+	VBROADCASTSD q3fc999999999999a<>+0(SB), Z9
+	VBROADCASTSD q3fc2492492492492<>+0(SB), Z10
+	VMULPD       Z10, Z6, Z10
+	VADDPD       Z10, Z9, Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z4, Z4
+	VBROADCASTSD q3fbc71c71c71c71c<>+0(SB), Z9
+	VBROADCASTSD q3fb745d1745d1746<>+0(SB), Z10
+	VMULPD       Z10, Z6, Z10
+	VADDPD       Z10, Z9, Z9
+	VBROADCASTSD q3fb3b13b13b13b14<>+0(SB), Z10
+	VBROADCASTSD q3fb1111111111111<>+0(SB), Z11
+	VMULPD       Z11, Z6, Z6
+	VADDPD       Z6, Z10, Z6
+	VMULPD       Z6, Z8, Z6
+	VADDPD       Z6, Z9, Z6
+	VMULPD       Z8, Z8, Z8
+	VMULPD       Z6, Z8, Z6
+	VADDPD       Z6, Z4, Z4
+	VBROADCASTSD q40071547652b82fe<>+0(SB), Z6
+	VMULPD       Z6, Z5, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z4, Z3, Z3
+	VBROADCASTSD qfff0000000000000<>+0(SB), Z4
+	VMOVAPD      Z4, K1, Z3
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z4
+	VMULPD       Z4, Z3, Z3
+	VCVTPD2PS    Z3, Y7
+	VMOVDQU32    spread0<>+0(SB), Z3
+	VPERMPS      Z7, Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VMOVDQU32    spread1<>+0(SB), Z3
+	VPERMPS      Z7, Z3, Z3
+	VMOVUPS      Z3, 64(AX)
+	JMP          next
+
+each:
+	XORQ DI, DI
+
+eight:
+	VCVTPS2PD    (CX)(DI*1), Z3
+	VCVTPS2PD    1024(CX)(DI*1), Z4
+	VCVTPS2PD    (DX)(DI*1), Z5
+	VCVTPS2PD    1024(DX)(DI*1), Z6
+	VMULPD       Z0, Z3, Z3
+	VMULPD       Z1, Z4, Z4
+	VMULPD       Z4, Z4, Z4
+	VMULPD       Z3, Z3, Z3
+	VADDPD       Z4, Z3, Z3
+	VMULPD       Z0, Z5, Z4
+	VMULPD       Z1, Z6, Z5
+	VMULPD       Z5, Z5, Z5
+	VMULPD       Z4, Z4, Z4
+	VADDPD       Z5, Z4, Z4
+	VMAXPD       Z4, Z3, Z5
+	VCMPPD       $0x03, Z3, Z4, K3
+	VPTESTNMQ    Z5, Z5, K1
+	VPBROADCASTQ q0010000000000000<>+0(SB), Z3
+	VPSUBQ       Z3, Z5, Z3
+	VPBROADCASTQ q7fe0000000000000<>+0(SB), Z4
+	VPCMPUQ      $0x05, Z4, Z3, K2
+	KANDNW       K2, K1, K2
+	KORW         K3, K2, K2
+	KMOVW        K2, R8
+	ORL          R8, BX
+	VPBROADCASTQ q00000000000003ff<>+0(SB), Z3
+	VPSRLQ       $0x34, Z5, Z4
+	VPSUBQ       Z3, Z4, Z3
+	VCVTQQ2PD    Z3, Z3
+	VBROADCASTSD q3ff0000000000000<>+0(SB), Z4
+	VPBROADCASTQ q000fffffffffffff<>+0(SB), Z6
+	VPANDQ       Z6, Z5, Z5
+	VPORQ        Z4, Z5, Z5
+	VBROADCASTSD q3ff6a09e667f3bcd<>+0(SB), Z6
+	VCMPPD       $0x1e, Z6, Z5, K2
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z6
+	VMULPD       Z6, Z5, K2, Z5
+	VADDPD       Z4, Z3, K2, Z3
+	VADDPD       Z4, Z5, Z6
+	VSUBPD       Z4, Z5, Z5
+	VDIVPD       Z6, Z5, Z5
+	VMULPD       Z5, Z5, Z6
+	VMULPD       Z6, Z6, Z8
+	VBROADCASTSD q3fd5555555555555<>+0(SB), Z9
+	VMULPD       Z9, Z6, Z9
+	VADDPD       Z9, Z4, Z4
+	VBROADCASTSD q3fc999999999999a<>+0(SB), Z9
+	VBROADCASTSD q3fc2492492492492<>+0(SB), Z10
+	VMULPD       Z10, Z6, Z10
+	VADDPD       Z10, Z9, Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z4, Z4
+	VBROADCASTSD q3fbc71c71c71c71c<>+0(SB), Z9
+	VBROADCASTSD q3fb745d1745d1746<>+0(SB), Z10
+	VMULPD       Z10, Z6, Z10
+	VADDPD       Z10, Z9, Z9
+	VBROADCASTSD q3fb3b13b13b13b14<>+0(SB), Z10
+	VBROADCASTSD q3fb1111111111111<>+0(SB), Z11
+	VMULPD       Z11, Z6, Z6
+	VADDPD       Z6, Z10, Z6
+	VMULPD       Z6, Z8, Z6
+	VADDPD       Z6, Z9, Z6
+	VMULPD       Z8, Z8, Z8
+	VMULPD       Z6, Z8, Z6
+	VADDPD       Z6, Z4, Z4
+	VBROADCASTSD q40071547652b82fe<>+0(SB), Z6
+	VMULPD       Z6, Z5, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z4, Z3, Z3
+	VBROADCASTSD qfff0000000000000<>+0(SB), Z4
+	VMOVAPD      Z4, K1, Z3
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z4
+	VMULPD       Z4, Z3, Z3
+	VCVTPD2PS    Z3, Y3
+	VMOVUPS      Y3, (AX)(DI*1)
+	ADDQ         $0x20, DI
+	CMPQ         DI, $+128
+	JNE          eight
+
+next:
+	ADDQ  $+128, AX
+	ADDQ  $+128, CX
+	ADDQ  $+128, DX
+	DECQ  SI
+	JNZ   again
+	TESTL BX, BX
+	SETEQ AL
+	MOVB  AL, ret+40(FP)
+	VZEROUPPER
+	RET
+
+DATA quads<>+0(SB)/4, $0x00000000
+DATA quads<>+4(SB)/4, $0x00000004
+DATA quads<>+8(SB)/4, $0x00000008
+DATA quads<>+12(SB)/4, $0x0000000c
+DATA quads<>+16(SB)/4, $0x00000010
+DATA quads<>+20(SB)/4, $0x00000014
+DATA quads<>+24(SB)/4, $0x00000018
+DATA quads<>+28(SB)/4, $0x0000001c
+DATA quads<>+32(SB)/4, $0x00000000
+DATA quads<>+36(SB)/4, $0x00000004
+DATA quads<>+40(SB)/4, $0x00000008
+DATA quads<>+44(SB)/4, $0x0000000c
+DATA quads<>+48(SB)/4, $0x00000010
+DATA quads<>+52(SB)/4, $0x00000014
+DATA quads<>+56(SB)/4, $0x00000018
+DATA quads<>+60(SB)/4, $0x0000001c
+GLOBL quads<>(SB), RODATA|NOPTR, $64
+
+DATA spread0<>+0(SB)/4, $0x00000000
+DATA spread0<>+4(SB)/4, $0x00000000
+DATA spread0<>+8(SB)/4, $0x00000000
+DATA spread0<>+12(SB)/4, $0x00000000
+DATA spread0<>+16(SB)/4, $0x00000001
+DATA spread0<>+20(SB)/4, $0x00000001
+DATA spread0<>+24(SB)/4, $0x00000001
+DATA spread0<>+28(SB)/4, $0x00000001
+DATA spread0<>+32(SB)/4, $0x00000002
+DATA spread0<>+36(SB)/4, $0x00000002
+DATA spread0<>+40(SB)/4, $0x00000002
+DATA spread0<>+44(SB)/4, $0x00000002
+DATA spread0<>+48(SB)/4, $0x00000003
+DATA spread0<>+52(SB)/4, $0x00000003
+DATA spread0<>+56(SB)/4, $0x00000003
+DATA spread0<>+60(SB)/4, $0x00000003
+GLOBL spread0<>(SB), RODATA|NOPTR, $64
+
+DATA spread1<>+0(SB)/4, $0x00000004
+DATA spread1<>+4(SB)/4, $0x00000004
+DATA spread1<>+8(SB)/4, $0x00000004
+DATA spread1<>+12(SB)/4, $0x00000004
+DATA spread1<>+16(SB)/4, $0x00000005
+DATA spread1<>+20(SB)/4, $0x00000005
+DATA spread1<>+24(SB)/4, $0x00000005
+DATA spread1<>+28(SB)/4, $0x00000005
+DATA spread1<>+32(SB)/4, $0x00000006
+DATA spread1<>+36(SB)/4, $0x00000006
+DATA spread1<>+40(SB)/4, $0x00000006
+DATA spread1<>+44(SB)/4, $0x00000006
+DATA spread1<>+48(SB)/4, $0x00000007
+DATA spread1<>+52(SB)/4, $0x00000007
+DATA spread1<>+56(SB)/4, $0x00000007
+DATA spread1<>+60(SB)/4, $0x00000007
+GLOBL spread1<>(SB), RODATA|NOPTR, $64
+
+DATA q0010000000000000<>+0(SB)/8, $0x0010000000000000
+DATA q0010000000000000<>+8(SB)/8, $0x0010000000000000
+DATA q0010000000000000<>+16(SB)/8, $0x0010000000000000
+DATA q0010000000000000<>+24(SB)/8, $0x0010000000000000
+GLOBL q0010000000000000<>(SB), RODATA|NOPTR, $32
+
+DATA q7fe0000000000000<>+0(SB)/8, $0x7fe0000000000000
+DATA q7fe0000000000000<>+8(SB)/8, $0x7fe0000000000000
+DATA q7fe0000000000000<>+16(SB)/8, $0x7fe0000000000000
+DATA q7fe0000000000000<>+24(SB)/8, $0x7fe0000000000000
+GLOBL q7fe0000000000000<>(SB), RODATA|NOPTR, $32
+
+DATA q00000000000003ff<>+0(SB)/8, $0x00000000000003ff
+DATA q00000000000003ff<>+8(SB)/8, $0x00000000000003ff
+DATA q00000000000003ff<>+16(SB)/8, $0x00000000000003ff
+DATA q00000000000003ff<>+24(SB)/8, $0x00000000000003ff
+GLOBL q00000000000003ff<>(SB), RODATA|NOPTR, $32
+
+DATA q3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA q3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA q3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA q3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+GLOBL q3ff0000000000000<>(SB), RODATA|NOPTR, $32
+
+DATA q000fffffffffffff<>+0(SB)/8, $0x000fffffffffffff
+DATA q000fffffffffffff<>+8(SB)/8, $0x000fffffffffffff
+DATA q000fffffffffffff<>+16(SB)/8, $0x000fffffffffffff
+DATA q000fffffffffffff<>+24(SB)/8, $0x000fffffffffffff
+GLOBL q000fffffffffffff<>(SB), RODATA|NOPTR, $32
+
+DATA q3ff6a09e667f3bcd<>+0(SB)/8, $0x3ff6a09e667f3bcd
+DATA q3ff6a09e667f3bcd<>+8(SB)/8, $0x3ff6a09e667f3bcd
+DATA q3ff6a09e667f3bcd<>+16(SB)/8, $0x3ff6a09e667f3bcd
+DATA q3ff6a09e667f3bcd<>+24(SB)/8, $0x3ff6a09e667f3bcd
+GLOBL q3ff6a09e667f3bcd<>(SB), RODATA|NOPTR, $32
+
+DATA q3fd5555555555555<>+0(SB)/8, $0x3fd5555555555555
+DATA q3fd5555555555555<>+8(SB)/8, $0x3fd5555555555555
+DATA q3fd5555555555555<>+16(SB)/8, $0x3fd5555555555555
+DATA q3fd5555555555555<>+24(SB)/8, $0x3fd5555555555555
+GLOBL q3fd5555555555555<>(SB), RODATA|NOPTR, $32
+
+DATA q3fc999999999999a<>+0(SB)/8, $0x3fc999999999999a
+DATA q3fc999999999999a<>+8(SB)/8, $0x3fc999999999999a
+DATA q3fc999999999999a<>+16(SB)/8, $0x3fc999999999999a
+DATA q3fc999999999999a<>+24(SB)/8, $0x3fc999999999999a
+GLOBL q3fc999999999999a<>(SB), RODATA|NOPTR, $32
+
+DATA q3fc2492492492492<>+0(SB)/8, $0x3fc2492492492492
+DATA q3fc2492492492492<>+8(SB)/8, $0x3fc2492492492492
+DATA q3fc2492492492492<>+16(SB)/8, $0x3fc2492492492492
+DATA q3fc2492492492492<>+24(SB)/8, $0x3fc2492492492492
+GLOBL q3fc2492492492492<>(SB), RODATA|NOPTR, $32
+
+DATA q3fbc71c71c71c71c<>+0(SB)/8, $0x3fbc71c71c71c71c
+DATA q3fbc71c71c71c71c<>+8(SB)/8, $0x3fbc71c71c71c71c
+DATA q3fbc71c71c71c71c<>+16(SB)/8, $0x3fbc71c71c71c71c
+DATA q3fbc71c71c71c71c<>+24(SB)/8, $0x3fbc71c71c71c71c
+GLOBL q3fbc71c71c71c71c<>(SB), RODATA|NOPTR, $32
+
+DATA q3fb745d1745d1746<>+0(SB)/8, $0x3fb745d1745d1746
+DATA q3fb745d1745d1746<>+8(SB)/8, $0x3fb745d1745d1746
+DATA q3fb745d1745d1746<>+16(SB)/8, $0x3fb745d1745d1746
+DATA q3fb745d1745d1746<>+24(SB)/8, $0x3fb745d1745d1746
+GLOBL q3fb745d1745d1746<>(SB), RODATA|NOPTR, $32
+
+DATA q3fb3b13b13b13b14<>+0(SB)/8, $0x3fb3b13b13b13b14
+DATA q3fb3b13b13b13b14<>+8(SB)/8, $0x3fb3b13b13b13b14
+DATA q3fb3b13b13b13b14<>+16(SB)/8, $0x3fb3b13b13b13b14
+DATA q3fb3b13b13b13b14<>+24(SB)/8, $0x3fb3b13b13b13b14
+GLOBL q3fb3b13b13b13b14<>(SB), RODATA|NOPTR, $32
+
+DATA q3fb1111111111111<>+0(SB)/8, $0x3fb1111111111111
+DATA q3fb1111111111111<>+8(SB)/8, $0x3fb1111111111111
+DATA q3fb1111111111111<>+16(SB)/8, $0x3fb1111111111111
+DATA q3fb1111111111111<>+24(SB)/8, $0x3fb1111111111111
+GLOBL q3fb1111111111111<>(SB), RODATA|NOPTR, $32
+
+DATA q40071547652b82fe<>+0(SB)/8, $0x40071547652b82fe
+DATA q40071547652b82fe<>+8(SB)/8, $0x40071547652b82fe
+DATA q40071547652b82fe<>+16(SB)/8, $0x40071547652b82fe
+DATA q40071547652b82fe<>+24(SB)/8, $0x40071547652b82fe
+GLOBL q40071547652b82fe<>(SB), RODATA|NOPTR, $32
+
+DATA qfff0000000000000<>+0(SB)/8, $0xfff0000000000000
+DATA qfff0000000000000<>+8(SB)/8, $0xfff0000000000000
+DATA qfff0000000000000<>+16(SB)/8, $0xfff0000000000000
+DATA qfff0000000000000<>+24(SB)/8, $0xfff0000000000000
+GLOBL qfff0000000000000<>(SB), RODATA|NOPTR, $32
+
+// func avx512Levels(high *byte, low *byte, between *byte, lods *byte, p *byte, n int) uint8
+// Requires: AVX, AVX512F
+TEXT ·avx512Levels(SB), NOSPLIT, $0-49
+	MOVQ         high+0(FP), AX
+	MOVQ         low+8(FP), CX
+	MOVQ         between+16(FP), DX
+	MOVQ         lods+24(FP), BX
+	MOVQ         p+32(FP), SI
+	MOVQ         n+40(FP), DI
+	VBROADCASTSS 16(SI), Z0
+	VBROADCASTSS 20(SI), Z1
+	VBROADCASTSS 24(SI), Z2
+	VBROADCASTSS 28(SI), Z3
+	VPBROADCASTD w00000001<>+0(SB), Z4
+	VBROADCASTSS w3f000000<>+0(SB), Z5
+	VCVTTPS2DQ   Z3, Z6
+	VPBROADCASTD w00000000<>+0(SB), Z7
+	XORL         R8, R8
+
+again:
+	VMOVUPS    (BX), Z8
+	VADDPS     Z0, Z8, Z8
+	VCMPPS     $0x07, Z8, Z8, K1
+	VMAXPS     Z1, Z8, Z8
+	VMINPS     Z2, Z8, Z8
+	VMOVAPS.Z  Z8, K1, Z8
+	VMAXPS     Z7, Z8, Z8
+	VMINPS     Z3, Z8, Z8
+	VCVTTPS2DQ Z8, Z9
+	VCVTDQ2PS  Z9, Z10
+	VSUBPS     Z10, Z8, Z8
+	CMPB       32(SI), $0x00
+	JEQ        nearest
+	VMOVDQU32  Z9, (AX)
+	VPADDD     Z4, Z9, Z9
+	VPMINSD    Z6, Z9, Z9
+	VMOVDQU32  Z9, (CX)
+	VMOVUPS    Z8, (DX)
+	VCMPPS     $0x04, Z7, Z8, K1
+	KMOVW      K1, R9
+	ORL        R9, R8
+	JMP        next
+
+nearest:
+	VCMPPS    $0x1e, Z5, Z8, K1
+	VPADDD    Z4, Z9, K1, Z9
+	VMOVDQU32 Z9, (AX)
+
+next:
+	ADDQ  $+64, AX
+	ADDQ  $+64, CX
+	ADDQ  $+64, DX
+	ADDQ  $+64, BX
+	DECQ  DI
+	JNZ   again
+	TESTL R8, R8
+	SETNE AL
+	MOVB  AL, ret+48(FP)
+	VZEROUPPER
+	RET
+
+DATA w3f000000<>+0(SB)/4, $0x3f000000
+DATA w3f000000<>+4(SB)/4, $0x3f000000
+DATA w3f000000<>+8(SB)/4, $0x3f000000
+DATA w3f000000<>+12(SB)/4, $0x3f000000
+DATA w3f000000<>+16(SB)/4, $0x3f000000
+DATA w3f000000<>+20(SB)/4, $0x3f000000
+DATA w3f000000<>+24(SB)/4, $0x3f000000
+DATA w3f000000<>+28(SB)/4, $0x3f000000
+GLOBL w3f000000<>(SB), RODATA|NOPTR, $32
+
+// func avx512AverageSome(dst *byte, other *byte, weights *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512AverageSome(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         other+8(FP), CX
+	MOVQ         weights+16(FP), DX
+	VPBROADCASTD w00000000<>+0(SB), Z0
+	MOVQ         n+24(FP), BX
+
+again1:
+	VMOVUPS (DX), Z1
+	VCMPPS  $0x04, Z0, Z1, K1
+	VMOVUPS (AX), Z2
+	VMOVUPS (CX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS 1024(AX), Z2
+	VMOVUPS 1024(CX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, K1, 1024(AX)
+	VMOVUPS 2048(AX), Z2
+	VMOVUPS 2048(CX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMULPS  Z1, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, K1, 2048(AX)
+	VMOVUPS 3072(AX), Z2
+	VMOVUPS 3072(CX), Z3
+	VSUBPS  Z2, Z3, Z3
+	VMULPS  Z1, Z3, Z1
+	VADDPS  Z1, Z2, Z1
+	VMOVUPS Z1, K1, 3072(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	DECQ    BX
+	JNZ     again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z000000ff<>+0(SB)/4, $0x000000ff
+DATA z000000ff<>+4(SB)/4, $0x000000ff
+DATA z000000ff<>+8(SB)/4, $0x000000ff
+DATA z000000ff<>+12(SB)/4, $0x000000ff
+DATA z000000ff<>+16(SB)/4, $0x000000ff
+DATA z000000ff<>+20(SB)/4, $0x000000ff
+DATA z000000ff<>+24(SB)/4, $0x000000ff
+DATA z000000ff<>+28(SB)/4, $0x000000ff
+DATA z000000ff<>+32(SB)/4, $0x000000ff
+DATA z000000ff<>+36(SB)/4, $0x000000ff
+DATA z000000ff<>+40(SB)/4, $0x000000ff
+DATA z000000ff<>+44(SB)/4, $0x000000ff
+DATA z000000ff<>+48(SB)/4, $0x000000ff
+DATA z000000ff<>+52(SB)/4, $0x000000ff
+DATA z000000ff<>+56(SB)/4, $0x000000ff
+DATA z000000ff<>+60(SB)/4, $0x000000ff
+GLOBL z000000ff<>(SB), RODATA|NOPTR, $64
+
+DATA zaf7efeff<>+0(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+4(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+8(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+12(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+16(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+20(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+24(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+28(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+32(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+36(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+40(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+44(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+48(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+52(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+56(SB)/4, $0xaf7efeff
+DATA zaf7efeff<>+60(SB)/4, $0xaf7efeff
+GLOBL zaf7efeff<>(SB), RODATA|NOPTR, $64
+
+DATA z3b808081<>+0(SB)/4, $0x3b808081
+DATA z3b808081<>+4(SB)/4, $0x3b808081
+DATA z3b808081<>+8(SB)/4, $0x3b808081
+DATA z3b808081<>+12(SB)/4, $0x3b808081
+DATA z3b808081<>+16(SB)/4, $0x3b808081
+DATA z3b808081<>+20(SB)/4, $0x3b808081
+DATA z3b808081<>+24(SB)/4, $0x3b808081
+DATA z3b808081<>+28(SB)/4, $0x3b808081
+DATA z3b808081<>+32(SB)/4, $0x3b808081
+DATA z3b808081<>+36(SB)/4, $0x3b808081
+DATA z3b808081<>+40(SB)/4, $0x3b808081
+DATA z3b808081<>+44(SB)/4, $0x3b808081
+DATA z3b808081<>+48(SB)/4, $0x3b808081
+DATA z3b808081<>+52(SB)/4, $0x3b808081
+DATA z3b808081<>+56(SB)/4, $0x3b808081
+DATA z3b808081<>+60(SB)/4, $0x3b808081
+GLOBL z3b808081<>(SB), RODATA|NOPTR, $64
+
+DATA z00000000<>+0(SB)/4, $0x00000000
+DATA z00000000<>+4(SB)/4, $0x00000000
+DATA z00000000<>+8(SB)/4, $0x00000000
+DATA z00000000<>+12(SB)/4, $0x00000000
+DATA z00000000<>+16(SB)/4, $0x00000000
+DATA z00000000<>+20(SB)/4, $0x00000000
+DATA z00000000<>+24(SB)/4, $0x00000000
+DATA z00000000<>+28(SB)/4, $0x00000000
+DATA z00000000<>+32(SB)/4, $0x00000000
+DATA z00000000<>+36(SB)/4, $0x00000000
+DATA z00000000<>+40(SB)/4, $0x00000000
+DATA z00000000<>+44(SB)/4, $0x00000000
+DATA z00000000<>+48(SB)/4, $0x00000000
+DATA z00000000<>+52(SB)/4, $0x00000000
+DATA z00000000<>+56(SB)/4, $0x00000000
+DATA z00000000<>+60(SB)/4, $0x00000000
+GLOBL z00000000<>(SB), RODATA|NOPTR, $64
+
+DATA z3f800000<>+0(SB)/4, $0x3f800000
+DATA z3f800000<>+4(SB)/4, $0x3f800000
+DATA z3f800000<>+8(SB)/4, $0x3f800000
+DATA z3f800000<>+12(SB)/4, $0x3f800000
+DATA z3f800000<>+16(SB)/4, $0x3f800000
+DATA z3f800000<>+20(SB)/4, $0x3f800000
+DATA z3f800000<>+24(SB)/4, $0x3f800000
+DATA z3f800000<>+28(SB)/4, $0x3f800000
+DATA z3f800000<>+32(SB)/4, $0x3f800000
+DATA z3f800000<>+36(SB)/4, $0x3f800000
+DATA z3f800000<>+40(SB)/4, $0x3f800000
+DATA z3f800000<>+44(SB)/4, $0x3f800000
+DATA z3f800000<>+48(SB)/4, $0x3f800000
+DATA z3f800000<>+52(SB)/4, $0x3f800000
+DATA z3f800000<>+56(SB)/4, $0x3f800000
+DATA z3f800000<>+60(SB)/4, $0x3f800000
+GLOBL z3f800000<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z4
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z0, Z4, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z3
+	VADDPS       Z3, Z4, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z3, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       zaf7efeff<>+0(SB), Z5, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z5, Z6
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z5
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z0, Z5, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       zaf7efeff<>+0(SB), Z5, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z5, Z6
+	VPSRLD       $0x08, Z3, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
+	VPSRLD       $0x08, Z3, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z7
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z6, Z8, Z8
+	VMULPS       Z3, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z5, Z7, Z7
+	VMULPS       Z3, Z7, Z3
+	VADDPS       Z3, Z5, Z3
+	VMOVUPS      128(DX), Z5
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPSRLD       $0x10, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z6, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPSRLD       $0x10, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
+	VPSRLD       $0x08, Z0, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
+	VPSRLD       $0x10, Z0, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z7
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z7
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z5, Z9, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z6, Z10, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
+	VPSRLD       $0x08, Z3, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
+	VPSRLD       $0x10, Z3, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
+	VPSRLD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z7
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       zaf7efeff<>+0(SB), Z11, Z12
+	VFMADD231PS  z3b808081<>+0(SB), Z11, Z12
+	VPSRLD       $0x08, Z3, Z11
+	VPANDD       z000000ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       zaf7efeff<>+0(SB), Z11, Z13
+	VFMADD231PS  z3b808081<>+0(SB), Z11, Z13
+	VPSRLD       $0x10, Z3, Z11
+	VPANDD       z000000ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       zaf7efeff<>+0(SB), Z11, Z14
+	VFMADD231PS  z3b808081<>+0(SB), Z11, Z14
+	VPSRLD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z11
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z11
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z9, Z13, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z9, Z9
+	VSUBPS       Z10, Z14, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z10, Z10
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(DX), Z7
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	VSUBPS       Z5, Z9, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z5, Z4
+	VMOVUPS      Z4, 1024(AX)
+	VSUBPS       Z6, Z10, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z6, Z4
+	VMOVUPS      Z4, 2048(AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z0000ffff<>+0(SB)/4, $0x0000ffff
+DATA z0000ffff<>+4(SB)/4, $0x0000ffff
+DATA z0000ffff<>+8(SB)/4, $0x0000ffff
+DATA z0000ffff<>+12(SB)/4, $0x0000ffff
+DATA z0000ffff<>+16(SB)/4, $0x0000ffff
+DATA z0000ffff<>+20(SB)/4, $0x0000ffff
+DATA z0000ffff<>+24(SB)/4, $0x0000ffff
+DATA z0000ffff<>+28(SB)/4, $0x0000ffff
+DATA z0000ffff<>+32(SB)/4, $0x0000ffff
+DATA z0000ffff<>+36(SB)/4, $0x0000ffff
+DATA z0000ffff<>+40(SB)/4, $0x0000ffff
+DATA z0000ffff<>+44(SB)/4, $0x0000ffff
+DATA z0000ffff<>+48(SB)/4, $0x0000ffff
+DATA z0000ffff<>+52(SB)/4, $0x0000ffff
+DATA z0000ffff<>+56(SB)/4, $0x0000ffff
+DATA z0000ffff<>+60(SB)/4, $0x0000ffff
+GLOBL z0000ffff<>(SB), RODATA|NOPTR, $64
+
+DATA z27800080<>+0(SB)/4, $0x27800080
+DATA z27800080<>+4(SB)/4, $0x27800080
+DATA z27800080<>+8(SB)/4, $0x27800080
+DATA z27800080<>+12(SB)/4, $0x27800080
+DATA z27800080<>+16(SB)/4, $0x27800080
+DATA z27800080<>+20(SB)/4, $0x27800080
+DATA z27800080<>+24(SB)/4, $0x27800080
+DATA z27800080<>+28(SB)/4, $0x27800080
+DATA z27800080<>+32(SB)/4, $0x27800080
+DATA z27800080<>+36(SB)/4, $0x27800080
+DATA z27800080<>+40(SB)/4, $0x27800080
+DATA z27800080<>+44(SB)/4, $0x27800080
+DATA z27800080<>+48(SB)/4, $0x27800080
+DATA z27800080<>+52(SB)/4, $0x27800080
+DATA z27800080<>+56(SB)/4, $0x27800080
+DATA z27800080<>+60(SB)/4, $0x27800080
+GLOBL z27800080<>(SB), RODATA|NOPTR, $64
+
+DATA z37800080<>+0(SB)/4, $0x37800080
+DATA z37800080<>+4(SB)/4, $0x37800080
+DATA z37800080<>+8(SB)/4, $0x37800080
+DATA z37800080<>+12(SB)/4, $0x37800080
+DATA z37800080<>+16(SB)/4, $0x37800080
+DATA z37800080<>+20(SB)/4, $0x37800080
+DATA z37800080<>+24(SB)/4, $0x37800080
+DATA z37800080<>+28(SB)/4, $0x37800080
+DATA z37800080<>+32(SB)/4, $0x37800080
+DATA z37800080<>+36(SB)/4, $0x37800080
+DATA z37800080<>+40(SB)/4, $0x37800080
+DATA z37800080<>+44(SB)/4, $0x37800080
+DATA z37800080<>+48(SB)/4, $0x37800080
+DATA z37800080<>+52(SB)/4, $0x37800080
+DATA z37800080<>+56(SB)/4, $0x37800080
+DATA z37800080<>+60(SB)/4, $0x37800080
+GLOBL z37800080<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z4
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z4
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z0, Z4, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z4
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z5
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z5
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z3
+	VADDPS       Z3, Z4, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z4
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z3, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z4
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z6
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z5
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z0, Z5, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z6
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
+	VPSRLD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z5
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z5
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z27800080<>+0(SB), Z7, Z8
+	VFMADD231PS  z37800080<>+0(SB), Z7, Z8
+	VPSRLD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z27800080<>+0(SB), Z3, Z7
+	VFMADD231PS  z37800080<>+0(SB), Z3, Z7
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z6, Z8, Z8
+	VMULPS       Z3, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z5, Z7, Z7
+	VMULPS       Z3, Z7, Z3
+	VADDPS       Z3, Z5, Z3
+	VMOVUPS      128(DX), Z5
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z27800080<>+0(SB), Z6, Z7
+	VFMADD231PS  z37800080<>+0(SB), Z6, Z7
+	VPSRLD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z6
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
+	VPANDD       z0000ffff<>+0(SB), Z0, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z8
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z8
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z5
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
+	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z6, 1024(AX)
+	VMOVUPS      Z8, 2048(AX)
+	VMOVUPS      Z5, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadUnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z27800080<>+0(SB), Z6, Z7
+	VFMADD231PS  z37800080<>+0(SB), Z6, Z7
+	VPSRLD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z6
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
+	VPANDD       z0000ffff<>+0(SB), Z0, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z8
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z8
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z5
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X9, Y1, Y9
+	VINSERTI32X4 $0x01, X0, Y2, Y10
+	VSHUFPS      $0x88, Y10, Y9, Y0
+	VSHUFPS      $0xdd, Y10, Y9, Y9
+	VINSERTI64X4 $0x01, Y0, Z3, Z0
+	VINSERTI64X4 $0x01, Y9, Z4, Z9
+	VPANDD       z0000ffff<>+0(SB), Z0, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       z27800080<>+0(SB), Z10, Z11
+	VFMADD231PS  z37800080<>+0(SB), Z10, Z11
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z10
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z10
+	VPANDD       z0000ffff<>+0(SB), Z9, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z12
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z12
+	VPSRLD       $0x10, Z9, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z9
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z9
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z0, Z11, Z11
+	VADDPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z8, Z12, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z8, Z8
+	VSUBPS       Z5, Z9, Z9
+	VMULPS       Z0, Z9, Z0
+	VADDPS       Z0, Z5, Z0
+	VMOVDQU32    64(DX), Z5
+	VPADDD       (CX), Z5, Z5
+	VMOVDQU32    Z5, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y4, Y3
+	VSHUFPS      $0xdd, Y5, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	VINSERTI32X4 $0x01, X5, Y1, Y5
+	VINSERTI32X4 $0x01, X9, Y2, Y9
+	VSHUFPS      $0x88, Y9, Y5, Y10
+	VSHUFPS      $0xdd, Y9, Y5, Y5
+	VINSERTI64X4 $0x01, Y10, Z3, Z9
+	VINSERTI64X4 $0x01, Y5, Z4, Z5
+	VPANDD       z0000ffff<>+0(SB), Z9, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       z27800080<>+0(SB), Z10, Z11
+	VFMADD231PS  z37800080<>+0(SB), Z10, Z11
+	VPSRLD       $0x10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z27800080<>+0(SB), Z9, Z10
+	VFMADD231PS  z37800080<>+0(SB), Z9, Z10
+	VPANDD       z0000ffff<>+0(SB), Z5, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z27800080<>+0(SB), Z9, Z12
+	VFMADD231PS  z37800080<>+0(SB), Z9, Z12
+	VPSRLD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z9
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z9
+	VMOVDQU32    64(DX), Z5
+	VPADDD       64(CX), Z5, Z5
+	VMOVDQU32    Z5, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y4, Y3
+	VSHUFPS      $0xdd, Y5, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X13
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X13, X13
+	VINSERTI32X4 $0x01, X5, Y1, Y5
+	VINSERTI32X4 $0x01, X13, Y2, Y13
+	VSHUFPS      $0x88, Y13, Y5, Y14
+	VSHUFPS      $0xdd, Y13, Y5, Y5
+	VINSERTI64X4 $0x01, Y14, Z3, Z13
+	VINSERTI64X4 $0x01, Y5, Z4, Z5
+	VPANDD       z0000ffff<>+0(SB), Z13, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       z27800080<>+0(SB), Z14, Z15
+	VFMADD231PS  z37800080<>+0(SB), Z14, Z15
+	VPSRLD       $0x10, Z13, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       z27800080<>+0(SB), Z13, Z14
+	VFMADD231PS  z37800080<>+0(SB), Z13, Z14
+	VPANDD       z0000ffff<>+0(SB), Z5, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       z27800080<>+0(SB), Z13, Z16
+	VFMADD231PS  z37800080<>+0(SB), Z13, Z16
+	VPSRLD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z27800080<>+0(SB), Z5, Z13
+	VFMADD231PS  z37800080<>+0(SB), Z5, Z13
+	VMOVUPS      128(CX), Z5
+	VSUBPS       Z11, Z15, Z15
+	VMULPS       Z5, Z15, Z15
+	VADDPS       Z15, Z11, Z11
+	VSUBPS       Z10, Z14, Z14
+	VMULPS       Z5, Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       Z12, Z16, Z14
+	VMULPS       Z5, Z14, Z14
+	VADDPS       Z14, Z12, Z12
+	VSUBPS       Z9, Z13, Z13
+	VMULPS       Z5, Z13, Z5
+	VADDPS       Z5, Z9, Z5
+	VMOVUPS      128(DX), Z9
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z9, Z11, Z11
+	VADDPS       Z11, Z7, Z7
+	VMOVUPS      Z7, (AX)
+	VSUBPS       Z6, Z10, Z7
+	VMULPS       Z9, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z6, 1024(AX)
+	VSUBPS       Z8, Z12, Z6
+	VMULPS       Z9, Z6, Z6
+	VADDPS       Z6, Z8, Z6
+	VMOVUPS      Z6, 2048(AX)
+	VSUBPS       Z0, Z5, Z5
+	VMULPS       Z9, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z3
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA zbf800000<>+0(SB)/4, $0xbf800000
+DATA zbf800000<>+4(SB)/4, $0xbf800000
+DATA zbf800000<>+8(SB)/4, $0xbf800000
+DATA zbf800000<>+12(SB)/4, $0xbf800000
+DATA zbf800000<>+16(SB)/4, $0xbf800000
+DATA zbf800000<>+20(SB)/4, $0xbf800000
+DATA zbf800000<>+24(SB)/4, $0xbf800000
+DATA zbf800000<>+28(SB)/4, $0xbf800000
+DATA zbf800000<>+32(SB)/4, $0xbf800000
+DATA zbf800000<>+36(SB)/4, $0xbf800000
+DATA zbf800000<>+40(SB)/4, $0xbf800000
+DATA zbf800000<>+44(SB)/4, $0xbf800000
+DATA zbf800000<>+48(SB)/4, $0xbf800000
+DATA zbf800000<>+52(SB)/4, $0xbf800000
+DATA zbf800000<>+56(SB)/4, $0xbf800000
+DATA zbf800000<>+60(SB)/4, $0xbf800000
+GLOBL zbf800000<>(SB), RODATA|NOPTR, $64
+
+DATA z2e010204<>+0(SB)/4, $0x2e010204
+DATA z2e010204<>+4(SB)/4, $0x2e010204
+DATA z2e010204<>+8(SB)/4, $0x2e010204
+DATA z2e010204<>+12(SB)/4, $0x2e010204
+DATA z2e010204<>+16(SB)/4, $0x2e010204
+DATA z2e010204<>+20(SB)/4, $0x2e010204
+DATA z2e010204<>+24(SB)/4, $0x2e010204
+DATA z2e010204<>+28(SB)/4, $0x2e010204
+DATA z2e010204<>+32(SB)/4, $0x2e010204
+DATA z2e010204<>+36(SB)/4, $0x2e010204
+DATA z2e010204<>+40(SB)/4, $0x2e010204
+DATA z2e010204<>+44(SB)/4, $0x2e010204
+DATA z2e010204<>+48(SB)/4, $0x2e010204
+DATA z2e010204<>+52(SB)/4, $0x2e010204
+DATA z2e010204<>+56(SB)/4, $0x2e010204
+DATA z2e010204<>+60(SB)/4, $0x2e010204
+GLOBL z2e010204<>(SB), RODATA|NOPTR, $64
+
+DATA z3c010204<>+0(SB)/4, $0x3c010204
+DATA z3c010204<>+4(SB)/4, $0x3c010204
+DATA z3c010204<>+8(SB)/4, $0x3c010204
+DATA z3c010204<>+12(SB)/4, $0x3c010204
+DATA z3c010204<>+16(SB)/4, $0x3c010204
+DATA z3c010204<>+20(SB)/4, $0x3c010204
+DATA z3c010204<>+24(SB)/4, $0x3c010204
+DATA z3c010204<>+28(SB)/4, $0x3c010204
+DATA z3c010204<>+32(SB)/4, $0x3c010204
+DATA z3c010204<>+36(SB)/4, $0x3c010204
+DATA z3c010204<>+40(SB)/4, $0x3c010204
+DATA z3c010204<>+44(SB)/4, $0x3c010204
+DATA z3c010204<>+48(SB)/4, $0x3c010204
+DATA z3c010204<>+52(SB)/4, $0x3c010204
+DATA z3c010204<>+56(SB)/4, $0x3c010204
+DATA z3c010204<>+60(SB)/4, $0x3c010204
+GLOBL z3c010204<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSnorm8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z3
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z0
+	VMOVDQU32    (DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPSLLD       $0x18, Z3, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VMOVUPS      128(CX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPSLLD       $0x18, Z3, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X4, X4, X4
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X4, X4
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPSLLD       $0x18, Z4, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z2e010204<>+0(SB), Z4, Z5
+	VFMADD231PS  z3c010204<>+0(SB), Z4, Z5
+	VMAXPS       zbf800000<>+0(SB), Z5, Z4
+	VMOVUPS      128(CX), Z5
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z5, Z4, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSnorm8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z0
+	VMOVDQU32    (DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X4, X4, X4
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X4, X4
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPSLLD       $0x18, Z4, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z2e010204<>+0(SB), Z5, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSLLD       $0x10, Z4, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z2e010204<>+0(SB), Z4, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z4, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z4
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X4, X4, X4
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X4, X4
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPSLLD       $0x18, Z4, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z2e010204<>+0(SB), Z5, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSLLD       $0x10, Z4, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z2e010204<>+0(SB), Z4, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z4, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z4
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X6, X6, X6
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X6, X6
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X6, X6
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI64X4 $0x01, Y6, Z2, Z6
+	VPSLLD       $0x18, Z6, Z7
+	VPSRAD       $0x18, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2e010204<>+0(SB), Z7, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSLLD       $0x10, Z6, Z6
+	VPSRAD       $0x18, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z2e010204<>+0(SB), Z6, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z6, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z6
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z5, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS      128(DX), Z6
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z0, Z4, Z3
+	VMULPS       Z6, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSLLD       $0x10, Z0, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z2e010204<>+0(SB), Z4, Z5
+	VFMADD231PS  z3c010204<>+0(SB), Z4, Z5
+	VMAXPS       zbf800000<>+0(SB), Z5, Z4
+	VPSLLD       $0x08, Z0, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z2e010204<>+0(SB), Z5, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z4, 1024(AX)
+	VMOVUPS      Z5, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSnorm8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z4
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSLLD       $0x10, Z0, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z2e010204<>+0(SB), Z4, Z5
+	VFMADD231PS  z3c010204<>+0(SB), Z4, Z5
+	VMAXPS       zbf800000<>+0(SB), Z5, Z4
+	VPSLLD       $0x08, Z0, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z2e010204<>+0(SB), Z5, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z0
+	VMOVDQU32    (DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X6
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X6, X6
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI64X4 $0x01, Y6, Z2, Z6
+	VPSLLD       $0x18, Z6, Z7
+	VPSRAD       $0x18, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2e010204<>+0(SB), Z7, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSLLD       $0x10, Z6, Z8
+	VPSRAD       $0x18, Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       z2e010204<>+0(SB), Z8, Z9
+	VFMADD231PS  z3c010204<>+0(SB), Z8, Z9
+	VMAXPS       zbf800000<>+0(SB), Z9, Z8
+	VPSLLD       $0x08, Z6, Z9
+	VPSRAD       $0x18, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z2e010204<>+0(SB), Z9, Z10
+	VFMADD231PS  z3c010204<>+0(SB), Z9, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z9
+	VPSRAD       $0x18, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z2e010204<>+0(SB), Z6, Z10
+	VFMADD231PS  z3c010204<>+0(SB), Z6, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z6
+	VMOVUPS      128(CX), Z10
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z4, Z8, Z7
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	VSUBPS       Z5, Z9, Z7
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+	VSUBPS       Z0, Z6, Z6
+	VMULPS       Z10, Z6, Z6
+	VADDPS       Z6, Z0, Z0
+	VMOVDQU32    64(DX), Z6
+	VPADDD       (CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X6
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X6, X6
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI64X4 $0x01, Y6, Z2, Z6
+	VPSLLD       $0x18, Z6, Z7
+	VPSRAD       $0x18, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2e010204<>+0(SB), Z7, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSLLD       $0x10, Z6, Z8
+	VPSRAD       $0x18, Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       z2e010204<>+0(SB), Z8, Z9
+	VFMADD231PS  z3c010204<>+0(SB), Z8, Z9
+	VMAXPS       zbf800000<>+0(SB), Z9, Z8
+	VPSLLD       $0x08, Z6, Z9
+	VPSRAD       $0x18, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z2e010204<>+0(SB), Z9, Z10
+	VFMADD231PS  z3c010204<>+0(SB), Z9, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z9
+	VPSRAD       $0x18, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z2e010204<>+0(SB), Z6, Z10
+	VFMADD231PS  z3c010204<>+0(SB), Z6, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z6
+	VMOVDQU32    64(DX), Z10
+	VPADDD       64(CX), Z10, Z10
+	VMOVDQU32    Z10, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X10
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X10, X10
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X10, X10
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X10, X10
+	VINSERTI32X4 $0x01, X10, Y1, Y10
+	VINSERTI64X4 $0x01, Y10, Z2, Z10
+	VPSLLD       $0x18, Z10, Z11
+	VPSRAD       $0x18, Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2e010204<>+0(SB), Z11, Z12
+	VFMADD231PS  z3c010204<>+0(SB), Z11, Z12
+	VMAXPS       zbf800000<>+0(SB), Z12, Z11
+	VPSLLD       $0x10, Z10, Z12
+	VPSRAD       $0x18, Z12, Z12
+	VCVTDQ2PS    Z12, Z12
+	VMULPS       z2e010204<>+0(SB), Z12, Z13
+	VFMADD231PS  z3c010204<>+0(SB), Z12, Z13
+	VMAXPS       zbf800000<>+0(SB), Z13, Z12
+	VPSLLD       $0x08, Z10, Z13
+	VPSRAD       $0x18, Z13, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       z2e010204<>+0(SB), Z13, Z14
+	VFMADD231PS  z3c010204<>+0(SB), Z13, Z14
+	VMAXPS       zbf800000<>+0(SB), Z14, Z13
+	VPSRAD       $0x18, Z10, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       z2e010204<>+0(SB), Z10, Z14
+	VFMADD231PS  z3c010204<>+0(SB), Z10, Z14
+	VMAXPS       zbf800000<>+0(SB), Z14, Z10
+	VMOVUPS      128(CX), Z14
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z7, Z7
+	VSUBPS       Z8, Z12, Z11
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z8, Z8
+	VSUBPS       Z9, Z13, Z11
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z14, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      128(DX), Z10
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z4, Z8, Z3
+	VMULPS       Z10, Z3, Z3
+	VADDPS       Z3, Z4, Z3
+	VMOVUPS      Z3, 1024(AX)
+	VSUBPS       Z5, Z9, Z3
+	VMULPS       Z10, Z3, Z3
+	VADDPS       Z3, Z5, Z3
+	VMOVUPS      Z3, 2048(AX)
+	VSUBPS       Z0, Z6, Z3
+	VMULPS       Z10, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z3
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z29000100<>+0(SB)/4, $0x29000100
+DATA z29000100<>+4(SB)/4, $0x29000100
+DATA z29000100<>+8(SB)/4, $0x29000100
+DATA z29000100<>+12(SB)/4, $0x29000100
+DATA z29000100<>+16(SB)/4, $0x29000100
+DATA z29000100<>+20(SB)/4, $0x29000100
+DATA z29000100<>+24(SB)/4, $0x29000100
+DATA z29000100<>+28(SB)/4, $0x29000100
+DATA z29000100<>+32(SB)/4, $0x29000100
+DATA z29000100<>+36(SB)/4, $0x29000100
+DATA z29000100<>+40(SB)/4, $0x29000100
+DATA z29000100<>+44(SB)/4, $0x29000100
+DATA z29000100<>+48(SB)/4, $0x29000100
+DATA z29000100<>+52(SB)/4, $0x29000100
+DATA z29000100<>+56(SB)/4, $0x29000100
+DATA z29000100<>+60(SB)/4, $0x29000100
+GLOBL z29000100<>(SB), RODATA|NOPTR, $64
+
+DATA z38000100<>+0(SB)/4, $0x38000100
+DATA z38000100<>+4(SB)/4, $0x38000100
+DATA z38000100<>+8(SB)/4, $0x38000100
+DATA z38000100<>+12(SB)/4, $0x38000100
+DATA z38000100<>+16(SB)/4, $0x38000100
+DATA z38000100<>+20(SB)/4, $0x38000100
+DATA z38000100<>+24(SB)/4, $0x38000100
+DATA z38000100<>+28(SB)/4, $0x38000100
+DATA z38000100<>+32(SB)/4, $0x38000100
+DATA z38000100<>+36(SB)/4, $0x38000100
+DATA z38000100<>+40(SB)/4, $0x38000100
+DATA z38000100<>+44(SB)/4, $0x38000100
+DATA z38000100<>+48(SB)/4, $0x38000100
+DATA z38000100<>+52(SB)/4, $0x38000100
+DATA z38000100<>+56(SB)/4, $0x38000100
+DATA z38000100<>+60(SB)/4, $0x38000100
+GLOBL z38000100<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSnorm16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z3
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z0
+	VMOVDQU32    (DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPSLLD       $0x10, Z3, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z29000100<>+0(SB), Z3, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VMOVUPS      128(CX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPSLLD       $0x10, Z3, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z29000100<>+0(SB), Z3, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X4, X4, X4
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X4, X4
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPSLLD       $0x10, Z4, Z4
+	VPSRAD       $0x10, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z29000100<>+0(SB), Z4, Z5
+	VFMADD231PS  z38000100<>+0(SB), Z4, Z5
+	VMAXPS       zbf800000<>+0(SB), Z5, Z4
+	VMOVUPS      128(CX), Z5
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z5, Z4, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z29000100<>+0(SB), Z3, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSnorm16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z29000100<>+0(SB), Z3, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z4
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z4
+	VMAXPS       zbf800000<>+0(SB), Z4, Z0
+	VMOVDQU32    (DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X4
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPSLLD       $0x10, Z4, Z5
+	VPSRAD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z29000100<>+0(SB), Z5, Z6
+	VFMADD231PS  z38000100<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSRAD       $0x10, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z29000100<>+0(SB), Z4, Z6
+	VFMADD231PS  z38000100<>+0(SB), Z4, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z4
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X4
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPSLLD       $0x10, Z4, Z5
+	VPSRAD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z29000100<>+0(SB), Z5, Z6
+	VFMADD231PS  z38000100<>+0(SB), Z5, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z5
+	VPSRAD       $0x10, Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       z29000100<>+0(SB), Z4, Z6
+	VFMADD231PS  z38000100<>+0(SB), Z4, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z4
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X6
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X6, X6
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI64X4 $0x01, Y6, Z2, Z6
+	VPSLLD       $0x10, Z6, Z7
+	VPSRAD       $0x10, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z29000100<>+0(SB), Z7, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSRAD       $0x10, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z29000100<>+0(SB), Z6, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z6, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z6
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z5, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS      128(DX), Z6
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z0, Z4, Z3
+	VMULPS       Z6, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSnorm16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPSLLD       $0x10, Z5, Z6
+	VPSRAD       $0x10, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z29000100<>+0(SB), Z6, Z7
+	VFMADD231PS  z38000100<>+0(SB), Z6, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z6
+	VPSRAD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z29000100<>+0(SB), Z5, Z7
+	VFMADD231PS  z38000100<>+0(SB), Z5, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z5
+	VPSLLD       $0x10, Z0, Z7
+	VPSRAD       $0x10, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z29000100<>+0(SB), Z7, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSnorm16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPSLLD       $0x10, Z5, Z6
+	VPSRAD       $0x10, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z29000100<>+0(SB), Z6, Z7
+	VFMADD231PS  z38000100<>+0(SB), Z6, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z6
+	VPSRAD       $0x10, Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       z29000100<>+0(SB), Z5, Z7
+	VFMADD231PS  z38000100<>+0(SB), Z5, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z5
+	VPSLLD       $0x10, Z0, Z7
+	VPSRAD       $0x10, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z29000100<>+0(SB), Z7, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSRAD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z8
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z0
+	VMOVDQU32    (DX), Z8
+	VPADDD       64(CX), Z8, Z8
+	VMOVDQU32    Z8, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y8
+	VSHUFPS      $0x88, Y8, Y4, Y3
+	VSHUFPS      $0xdd, Y8, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X8
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X8, X8
+	VINSERTI32X4 $0x01, X9, Y1, Y9
+	VINSERTI32X4 $0x01, X8, Y2, Y10
+	VSHUFPS      $0x88, Y10, Y9, Y8
+	VSHUFPS      $0xdd, Y10, Y9, Y9
+	VINSERTI64X4 $0x01, Y8, Z3, Z8
+	VINSERTI64X4 $0x01, Y9, Z4, Z9
+	VPSLLD       $0x10, Z8, Z10
+	VPSRAD       $0x10, Z10, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       z29000100<>+0(SB), Z10, Z11
+	VFMADD231PS  z38000100<>+0(SB), Z10, Z11
+	VMAXPS       zbf800000<>+0(SB), Z11, Z10
+	VPSRAD       $0x10, Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       z29000100<>+0(SB), Z8, Z11
+	VFMADD231PS  z38000100<>+0(SB), Z8, Z11
+	VMAXPS       zbf800000<>+0(SB), Z11, Z8
+	VPSLLD       $0x10, Z9, Z11
+	VPSRAD       $0x10, Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z29000100<>+0(SB), Z11, Z12
+	VFMADD231PS  z38000100<>+0(SB), Z11, Z12
+	VMAXPS       zbf800000<>+0(SB), Z12, Z11
+	VPSRAD       $0x10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z29000100<>+0(SB), Z9, Z12
+	VFMADD231PS  z38000100<>+0(SB), Z9, Z12
+	VMAXPS       zbf800000<>+0(SB), Z12, Z9
+	VMOVUPS      128(CX), Z12
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z5, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z7, Z11, Z8
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z8, Z7, Z7
+	VSUBPS       Z0, Z9, Z8
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z8, Z0, Z0
+	VMOVDQU32    64(DX), Z8
+	VPADDD       (CX), Z8, Z8
+	VMOVDQU32    Z8, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y8
+	VSHUFPS      $0x88, Y8, Y4, Y3
+	VSHUFPS      $0xdd, Y8, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X8
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X8, X8
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	VINSERTI32X4 $0x01, X8, Y1, Y8
+	VINSERTI32X4 $0x01, X9, Y2, Y9
+	VSHUFPS      $0x88, Y9, Y8, Y10
+	VSHUFPS      $0xdd, Y9, Y8, Y8
+	VINSERTI64X4 $0x01, Y10, Z3, Z9
+	VINSERTI64X4 $0x01, Y8, Z4, Z8
+	VPSLLD       $0x10, Z9, Z10
+	VPSRAD       $0x10, Z10, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       z29000100<>+0(SB), Z10, Z11
+	VFMADD231PS  z38000100<>+0(SB), Z10, Z11
+	VMAXPS       zbf800000<>+0(SB), Z11, Z10
+	VPSRAD       $0x10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z29000100<>+0(SB), Z9, Z11
+	VFMADD231PS  z38000100<>+0(SB), Z9, Z11
+	VMAXPS       zbf800000<>+0(SB), Z11, Z9
+	VPSLLD       $0x10, Z8, Z11
+	VPSRAD       $0x10, Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z29000100<>+0(SB), Z11, Z12
+	VFMADD231PS  z38000100<>+0(SB), Z11, Z12
+	VMAXPS       zbf800000<>+0(SB), Z12, Z11
+	VPSRAD       $0x10, Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       z29000100<>+0(SB), Z8, Z12
+	VFMADD231PS  z38000100<>+0(SB), Z8, Z12
+	VMAXPS       zbf800000<>+0(SB), Z12, Z8
+	VMOVDQU32    64(DX), Z12
+	VPADDD       64(CX), Z12, Z12
+	VMOVDQU32    Z12, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y12
+	VSHUFPS      $0x88, Y12, Y4, Y3
+	VSHUFPS      $0xdd, Y12, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X12
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X12, X12
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X13
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X13, X13
+	VINSERTI32X4 $0x01, X12, Y1, Y12
+	VINSERTI32X4 $0x01, X13, Y2, Y13
+	VSHUFPS      $0x88, Y13, Y12, Y14
+	VSHUFPS      $0xdd, Y13, Y12, Y12
+	VINSERTI64X4 $0x01, Y14, Z3, Z13
+	VINSERTI64X4 $0x01, Y12, Z4, Z12
+	VPSLLD       $0x10, Z13, Z14
+	VPSRAD       $0x10, Z14, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       z29000100<>+0(SB), Z14, Z15
+	VFMADD231PS  z38000100<>+0(SB), Z14, Z15
+	VMAXPS       zbf800000<>+0(SB), Z15, Z14
+	VPSRAD       $0x10, Z13, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       z29000100<>+0(SB), Z13, Z15
+	VFMADD231PS  z38000100<>+0(SB), Z13, Z15
+	VMAXPS       zbf800000<>+0(SB), Z15, Z13
+	VPSLLD       $0x10, Z12, Z15
+	VPSRAD       $0x10, Z15, Z15
+	VCVTDQ2PS    Z15, Z15
+	VMULPS       z29000100<>+0(SB), Z15, Z16
+	VFMADD231PS  z38000100<>+0(SB), Z15, Z16
+	VMAXPS       zbf800000<>+0(SB), Z16, Z15
+	VPSRAD       $0x10, Z12, Z12
+	VCVTDQ2PS    Z12, Z12
+	VMULPS       z29000100<>+0(SB), Z12, Z16
+	VFMADD231PS  z38000100<>+0(SB), Z12, Z16
+	VMAXPS       zbf800000<>+0(SB), Z16, Z12
+	VMOVUPS      128(CX), Z16
+	VSUBPS       Z10, Z14, Z14
+	VMULPS       Z16, Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       Z9, Z13, Z13
+	VMULPS       Z16, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z11, Z15, Z13
+	VMULPS       Z16, Z13, Z13
+	VADDPS       Z13, Z11, Z11
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VMOVUPS      128(DX), Z12
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      Z6, (AX)
+	VSUBPS       Z5, Z9, Z6
+	VMULPS       Z12, Z6, Z6
+	VADDPS       Z6, Z5, Z5
+	VMOVUPS      Z5, 1024(AX)
+	VSUBPS       Z7, Z11, Z5
+	VMULPS       Z12, Z5, Z5
+	VADDPS       Z5, Z7, Z5
+	VMOVUPS      Z5, 2048(AX)
+	VSUBPS       Z0, Z8, Z5
+	VMULPS       Z12, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z00000001<>+0(SB)/4, $0x00000001
+DATA z00000001<>+4(SB)/4, $0x00000001
+DATA z00000001<>+8(SB)/4, $0x00000001
+DATA z00000001<>+12(SB)/4, $0x00000001
+DATA z00000001<>+16(SB)/4, $0x00000001
+DATA z00000001<>+20(SB)/4, $0x00000001
+DATA z00000001<>+24(SB)/4, $0x00000001
+DATA z00000001<>+28(SB)/4, $0x00000001
+DATA z00000001<>+32(SB)/4, $0x00000001
+DATA z00000001<>+36(SB)/4, $0x00000001
+DATA z00000001<>+40(SB)/4, $0x00000001
+DATA z00000001<>+44(SB)/4, $0x00000001
+DATA z00000001<>+48(SB)/4, $0x00000001
+DATA z00000001<>+52(SB)/4, $0x00000001
+DATA z00000001<>+56(SB)/4, $0x00000001
+DATA z00000001<>+60(SB)/4, $0x00000001
+GLOBL z00000001<>(SB), RODATA|NOPTR, $64
+
+// func avx512ReadUint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VPSRLD       $0x08, Z0, Z4
+	VPANDD       z000000ff<>+0(SB), Z4, Z4
+	VPSRLD       $0x10, Z0, Z5
+	VPANDD       z000000ff<>+0(SB), Z5, Z5
+	VPSRLD       $0x18, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z4, 1024(AX)
+	VMOVUPS      Z5, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VPSRLD       $0x10, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUint16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUint16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VPSRLD       $0x10, Z5, Z5
+	VPANDD       z0000ffff<>+0(SB), Z0, Z7
+	VPSRLD       $0x10, Z0, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint8x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRB      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRB      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRB      $0x08, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint8x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint8x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x18, Z0, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VPSLLD       $0x10, Z0, Z4
+	VPSRAD       $0x18, Z4, Z4
+	VPSLLD       $0x08, Z0, Z5
+	VPSRAD       $0x18, Z5, Z5
+	VPSRAD       $0x18, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z4, 1024(AX)
+	VMOVUPS      Z5, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint16x1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z0
+	VPSRAD       $0x10, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint16x2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSLLD       $0x10, Z0, Z3
+	VPSRAD       $0x10, Z3, Z3
+	VPSRAD       $0x10, Z0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSint16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSint16x4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPSLLD       $0x10, Z5, Z6
+	VPSRAD       $0x10, Z6, Z6
+	VPSRAD       $0x10, Z5, Z5
+	VPSLLD       $0x10, Z0, Z7
+	VPSRAD       $0x10, Z7, Z7
+	VPSRAD       $0x10, Z0, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm8x4BGRA(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPSRLD       $0x10, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z4, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadUnorm8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPSRLD       $0x08, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPSRLD       $0x10, Z0, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
+	VPSRLD       $0x08, Z0, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
+	VPSRLD       $0x10, Z0, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z7
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z7
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z5, Z9, Z9
+	VMULPS       Z0, Z9, Z9
+	VADDPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
+	VPSRLD       $0x08, Z3, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
+	VPSRLD       $0x10, Z3, Z7
+	VPANDD       z000000ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
+	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
+	VPSRLD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z7
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       zaf7efeff<>+0(SB), Z11, Z12
+	VFMADD231PS  z3b808081<>+0(SB), Z11, Z12
+	VPSRLD       $0x08, Z3, Z11
+	VPANDD       z000000ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       zaf7efeff<>+0(SB), Z11, Z13
+	VFMADD231PS  z3b808081<>+0(SB), Z11, Z13
+	VPSRLD       $0x10, Z3, Z11
+	VPANDD       z000000ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       zaf7efeff<>+0(SB), Z11, Z14
+	VFMADD231PS  z3b808081<>+0(SB), Z11, Z14
+	VPSRLD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zaf7efeff<>+0(SB), Z3, Z11
+	VFMADD231PS  z3b808081<>+0(SB), Z3, Z11
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z10, Z14, Z14
+	VMULPS       Z3, Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       Z9, Z13, Z13
+	VMULPS       Z3, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(DX), Z7
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      Z6, (AX)
+	VSUBPS       Z5, Z9, Z6
+	VMULPS       Z7, Z6, Z6
+	VADDPS       Z6, Z5, Z5
+	VMOVUPS      Z5, 1024(AX)
+	VSUBPS       Z4, Z8, Z5
+	VMULPS       Z7, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z4, 2048(AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm10x3(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z4
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
+	VPSRLD       $0x0a, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z5
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
+	VPSRLD       $0x14, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z6
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z6, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z000003ff<>+0(SB)/4, $0x000003ff
+DATA z000003ff<>+4(SB)/4, $0x000003ff
+DATA z000003ff<>+8(SB)/4, $0x000003ff
+DATA z000003ff<>+12(SB)/4, $0x000003ff
+DATA z000003ff<>+16(SB)/4, $0x000003ff
+DATA z000003ff<>+20(SB)/4, $0x000003ff
+DATA z000003ff<>+24(SB)/4, $0x000003ff
+DATA z000003ff<>+28(SB)/4, $0x000003ff
+DATA z000003ff<>+32(SB)/4, $0x000003ff
+DATA z000003ff<>+36(SB)/4, $0x000003ff
+DATA z000003ff<>+40(SB)/4, $0x000003ff
+DATA z000003ff<>+44(SB)/4, $0x000003ff
+DATA z000003ff<>+48(SB)/4, $0x000003ff
+DATA z000003ff<>+52(SB)/4, $0x000003ff
+DATA z000003ff<>+56(SB)/4, $0x000003ff
+DATA z000003ff<>+60(SB)/4, $0x000003ff
+GLOBL z000003ff<>(SB), RODATA|NOPTR, $64
+
+DATA z2b802008<>+0(SB)/4, $0x2b802008
+DATA z2b802008<>+4(SB)/4, $0x2b802008
+DATA z2b802008<>+8(SB)/4, $0x2b802008
+DATA z2b802008<>+12(SB)/4, $0x2b802008
+DATA z2b802008<>+16(SB)/4, $0x2b802008
+DATA z2b802008<>+20(SB)/4, $0x2b802008
+DATA z2b802008<>+24(SB)/4, $0x2b802008
+DATA z2b802008<>+28(SB)/4, $0x2b802008
+DATA z2b802008<>+32(SB)/4, $0x2b802008
+DATA z2b802008<>+36(SB)/4, $0x2b802008
+DATA z2b802008<>+40(SB)/4, $0x2b802008
+DATA z2b802008<>+44(SB)/4, $0x2b802008
+DATA z2b802008<>+48(SB)/4, $0x2b802008
+DATA z2b802008<>+52(SB)/4, $0x2b802008
+DATA z2b802008<>+56(SB)/4, $0x2b802008
+DATA z2b802008<>+60(SB)/4, $0x2b802008
+GLOBL z2b802008<>(SB), RODATA|NOPTR, $64
+
+DATA z3a802008<>+0(SB)/4, $0x3a802008
+DATA z3a802008<>+4(SB)/4, $0x3a802008
+DATA z3a802008<>+8(SB)/4, $0x3a802008
+DATA z3a802008<>+12(SB)/4, $0x3a802008
+DATA z3a802008<>+16(SB)/4, $0x3a802008
+DATA z3a802008<>+20(SB)/4, $0x3a802008
+DATA z3a802008<>+24(SB)/4, $0x3a802008
+DATA z3a802008<>+28(SB)/4, $0x3a802008
+DATA z3a802008<>+32(SB)/4, $0x3a802008
+DATA z3a802008<>+36(SB)/4, $0x3a802008
+DATA z3a802008<>+40(SB)/4, $0x3a802008
+DATA z3a802008<>+44(SB)/4, $0x3a802008
+DATA z3a802008<>+48(SB)/4, $0x3a802008
+DATA z3a802008<>+52(SB)/4, $0x3a802008
+DATA z3a802008<>+56(SB)/4, $0x3a802008
+DATA z3a802008<>+60(SB)/4, $0x3a802008
+GLOBL z3a802008<>(SB), RODATA|NOPTR, $64
+
+DATA zb22aaaab<>+0(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+4(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+8(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+12(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+16(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+20(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+24(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+28(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+32(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+36(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+40(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+44(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+48(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+52(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+56(SB)/4, $0xb22aaaab
+DATA zb22aaaab<>+60(SB)/4, $0xb22aaaab
+GLOBL zb22aaaab<>(SB), RODATA|NOPTR, $64
+
+DATA z3eaaaaab<>+0(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+4(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+8(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+12(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+16(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+20(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+24(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+28(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+32(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+36(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+40(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+44(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+48(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+52(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+56(SB)/4, $0x3eaaaaab
+DATA z3eaaaaab<>+60(SB)/4, $0x3eaaaaab
+GLOBL z3eaaaaab<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm10x3(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z4
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
+	VPSRLD       $0x0a, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z5
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
+	VPSRLD       $0x14, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z6
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z8
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
+	VPSRLD       $0x0a, Z0, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z9
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
+	VPSRLD       $0x14, Z0, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z10
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z7
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z7
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z5, Z9, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z6, Z10, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z8
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
+	VPSRLD       $0x0a, Z3, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z9
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
+	VPSRLD       $0x14, Z3, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z10
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
+	VPSRLD       $0x1e, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zb22aaaab<>+0(SB), Z3, Z7
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z7
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2b802008<>+0(SB), Z11, Z12
+	VFMADD231PS  z3a802008<>+0(SB), Z11, Z12
+	VPSRLD       $0x0a, Z3, Z11
+	VPANDD       z000003ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2b802008<>+0(SB), Z11, Z13
+	VFMADD231PS  z3a802008<>+0(SB), Z11, Z13
+	VPSRLD       $0x14, Z3, Z11
+	VPANDD       z000003ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2b802008<>+0(SB), Z11, Z14
+	VFMADD231PS  z3a802008<>+0(SB), Z11, Z14
+	VPSRLD       $0x1e, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zb22aaaab<>+0(SB), Z3, Z11
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z11
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z9, Z13, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z9, Z9
+	VSUBPS       Z10, Z14, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z10, Z10
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(DX), Z7
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	VSUBPS       Z5, Z9, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z5, Z4
+	VMOVUPS      Z4, 1024(AX)
+	VSUBPS       Z6, Z10, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z6, Z4
+	VMOVUPS      Z4, 2048(AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm10x3BGR(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z4
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
+	VPSRLD       $0x0a, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z5
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
+	VPSRLD       $0x14, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z6
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z4, 2048(AX)
+	VMOVUPS      Z3, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z4
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
+	VPSRLD       $0x0a, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z5
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
+	VPSRLD       $0x14, Z0, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2b802008<>+0(SB), Z3, Z6
+	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z000003ff<>+0(SB), Z0, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z8
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
+	VPSRLD       $0x0a, Z0, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z9
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
+	VPSRLD       $0x14, Z0, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z10
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
+	VPSRLD       $0x1e, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zb22aaaab<>+0(SB), Z0, Z7
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z7
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z5, Z9, Z9
+	VMULPS       Z0, Z9, Z9
+	VADDPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z8
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
+	VPSRLD       $0x0a, Z3, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z9
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
+	VPSRLD       $0x14, Z3, Z7
+	VPANDD       z000003ff<>+0(SB), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2b802008<>+0(SB), Z7, Z10
+	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
+	VPSRLD       $0x1e, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zb22aaaab<>+0(SB), Z3, Z7
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z7
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z000003ff<>+0(SB), Z3, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2b802008<>+0(SB), Z11, Z12
+	VFMADD231PS  z3a802008<>+0(SB), Z11, Z12
+	VPSRLD       $0x0a, Z3, Z11
+	VPANDD       z000003ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2b802008<>+0(SB), Z11, Z13
+	VFMADD231PS  z3a802008<>+0(SB), Z11, Z13
+	VPSRLD       $0x14, Z3, Z11
+	VPANDD       z000003ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       z2b802008<>+0(SB), Z11, Z14
+	VFMADD231PS  z3a802008<>+0(SB), Z11, Z14
+	VPSRLD       $0x1e, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       zb22aaaab<>+0(SB), Z3, Z11
+	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z11
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z10, Z14, Z14
+	VMULPS       Z3, Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       Z9, Z13, Z13
+	VMULPS       Z3, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(DX), Z7
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      Z6, (AX)
+	VSUBPS       Z5, Z9, Z6
+	VMULPS       Z7, Z6, Z6
+	VADDPS       Z6, Z5, Z5
+	VMOVUPS      Z5, 1024(AX)
+	VSUBPS       Z4, Z8, Z5
+	VMULPS       Z7, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z4, 2048(AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadUnorm24(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z00ffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       za77fffff<>+0(SB), Z0, Z3
+	VFMADD231PS  z33800001<>+0(SB), Z0, Z3
+	VMOVUPS      Z3, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z00ffffff<>+0(SB)/4, $0x00ffffff
+DATA z00ffffff<>+4(SB)/4, $0x00ffffff
+DATA z00ffffff<>+8(SB)/4, $0x00ffffff
+DATA z00ffffff<>+12(SB)/4, $0x00ffffff
+DATA z00ffffff<>+16(SB)/4, $0x00ffffff
+DATA z00ffffff<>+20(SB)/4, $0x00ffffff
+DATA z00ffffff<>+24(SB)/4, $0x00ffffff
+DATA z00ffffff<>+28(SB)/4, $0x00ffffff
+DATA z00ffffff<>+32(SB)/4, $0x00ffffff
+DATA z00ffffff<>+36(SB)/4, $0x00ffffff
+DATA z00ffffff<>+40(SB)/4, $0x00ffffff
+DATA z00ffffff<>+44(SB)/4, $0x00ffffff
+DATA z00ffffff<>+48(SB)/4, $0x00ffffff
+DATA z00ffffff<>+52(SB)/4, $0x00ffffff
+DATA z00ffffff<>+56(SB)/4, $0x00ffffff
+DATA z00ffffff<>+60(SB)/4, $0x00ffffff
+GLOBL z00ffffff<>(SB), RODATA|NOPTR, $64
+
+DATA za77fffff<>+0(SB)/4, $0xa77fffff
+DATA za77fffff<>+4(SB)/4, $0xa77fffff
+DATA za77fffff<>+8(SB)/4, $0xa77fffff
+DATA za77fffff<>+12(SB)/4, $0xa77fffff
+DATA za77fffff<>+16(SB)/4, $0xa77fffff
+DATA za77fffff<>+20(SB)/4, $0xa77fffff
+DATA za77fffff<>+24(SB)/4, $0xa77fffff
+DATA za77fffff<>+28(SB)/4, $0xa77fffff
+DATA za77fffff<>+32(SB)/4, $0xa77fffff
+DATA za77fffff<>+36(SB)/4, $0xa77fffff
+DATA za77fffff<>+40(SB)/4, $0xa77fffff
+DATA za77fffff<>+44(SB)/4, $0xa77fffff
+DATA za77fffff<>+48(SB)/4, $0xa77fffff
+DATA za77fffff<>+52(SB)/4, $0xa77fffff
+DATA za77fffff<>+56(SB)/4, $0xa77fffff
+DATA za77fffff<>+60(SB)/4, $0xa77fffff
+GLOBL za77fffff<>(SB), RODATA|NOPTR, $64
+
+DATA z33800001<>+0(SB)/4, $0x33800001
+DATA z33800001<>+4(SB)/4, $0x33800001
+DATA z33800001<>+8(SB)/4, $0x33800001
+DATA z33800001<>+12(SB)/4, $0x33800001
+DATA z33800001<>+16(SB)/4, $0x33800001
+DATA z33800001<>+20(SB)/4, $0x33800001
+DATA z33800001<>+24(SB)/4, $0x33800001
+DATA z33800001<>+28(SB)/4, $0x33800001
+DATA z33800001<>+32(SB)/4, $0x33800001
+DATA z33800001<>+36(SB)/4, $0x33800001
+DATA z33800001<>+40(SB)/4, $0x33800001
+DATA z33800001<>+44(SB)/4, $0x33800001
+DATA z33800001<>+48(SB)/4, $0x33800001
+DATA z33800001<>+52(SB)/4, $0x33800001
+DATA z33800001<>+56(SB)/4, $0x33800001
+DATA z33800001<>+60(SB)/4, $0x33800001
+GLOBL z33800001<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadUnorm24(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z00ffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       za77fffff<>+0(SB), Z0, Z3
+	VFMADD231PS  z33800001<>+0(SB), Z0, Z3
+	VMOVDQU32    (DX), Z0
+	VPADDD       64(CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z00ffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       za77fffff<>+0(SB), Z0, Z4
+	VFMADD231PS  z33800001<>+0(SB), Z0, Z4
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z0, Z4, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z00ffffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       za77fffff<>+0(SB), Z3, Z4
+	VFMADD231PS  z33800001<>+0(SB), Z3, Z4
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPANDD       z00ffffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       za77fffff<>+0(SB), Z3, Z5
+	VFMADD231PS  z33800001<>+0(SB), Z3, Z5
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z4, Z5, Z5
+	VMULPS       Z3, Z5, Z3
+	VADDPS       Z3, Z4, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadHalf1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadHalf1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X0, X0
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVDQU32    (DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPMOVDW      Z3, Y2
+	VCVTPH2PS    Y2, Z3
+	VMOVUPS      128(CX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X3, X3
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPMOVDW      Z3, Y2
+	VCVTPH2PS    Y2, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      4(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X2, X2
+	MOVLQSX      20(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X1, X1
+	MOVLQSX      36(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	VPXOR        X4, X4, X4
+	MOVLQSX      48(SP), DI
+	VPINSRW      $0x00, (BX)(DI*1), X4, X4
+	MOVLQSX      52(SP), DI
+	VPINSRW      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRW      $0x04, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPMOVDW      Z4, Y2
+	VCVTPH2PS    Y2, Z4
+	VMOVUPS      128(CX), Z5
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z5, Z4, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSingle1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSingle1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSingle1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSingle1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVDQU32    (DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVUPS      128(CX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X4
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VMOVUPS      128(CX), Z5
+	VSUBPS       Z3, Z4, Z4
+	VMULPS       Z5, Z4, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadWord1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadWord1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVUPS      Z0, (AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadHalf2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadHalf2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VPMOVDW      Z3, Y2
+	VCVTPH2PS    Y2, Z3
+	VPSRLD       $0x10, Z0, Z0
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadHalf2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadHalf2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPANDD       z0000ffff<>+0(SB), Z0, Z3
+	VPMOVDW      Z3, Y2
+	VCVTPH2PS    Y2, Z3
+	VPSRLD       $0x10, Z0, Z0
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVDQU32    (DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X4
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPANDD       z0000ffff<>+0(SB), Z4, Z5
+	VPMOVDW      Z5, Y2
+	VCVTPH2PS    Y2, Z5
+	VPSRLD       $0x10, Z4, Z4
+	VPMOVDW      Z4, Y2
+	VCVTPH2PS    Y2, Z4
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X4
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X4, X4
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X4, X4
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI64X4 $0x01, Y4, Z2, Z4
+	VPANDD       z0000ffff<>+0(SB), Z4, Z5
+	VPMOVDW      Z5, Y2
+	VCVTPH2PS    Y2, Z5
+	VPSRLD       $0x10, Z4, Z4
+	VPMOVDW      Z4, Y2
+	VCVTPH2PS    Y2, Z4
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X6
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X6, X6
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI64X4 $0x01, Y6, Z2, Z6
+	VPANDD       z0000ffff<>+0(SB), Z6, Z7
+	VPMOVDW      Z7, Y2
+	VCVTPH2PS    Y2, Z7
+	VPSRLD       $0x10, Z6, Z6
+	VPMOVDW      Z6, Y2
+	VCVTPH2PS    Y2, Z6
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z5, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS      128(DX), Z6
+	VSUBPS       Z3, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z0, Z4, Z3
+	VMULPS       Z6, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSingle2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSingle2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSingle2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSingle2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VMOVDQU32    (DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y6
+	VSHUFPS      $0x88, Y6, Y4, Y3
+	VSHUFPS      $0xdd, Y6, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X7
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X7, X7
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X6
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X7, Y1, Y7
+	VINSERTI32X4 $0x01, X6, Y2, Y8
+	VSHUFPS      $0x88, Y8, Y7, Y6
+	VSHUFPS      $0xdd, Y8, Y7, Y7
+	VINSERTI64X4 $0x01, Y6, Z3, Z6
+	VINSERTI64X4 $0x01, Y7, Z4, Z7
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z5, Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VADDPS       Z6, Z5, Z5
+	VSUBPS       Z0, Z7, Z6
+	VMULPS       Z8, Z6, Z6
+	VADDPS       Z6, Z0, Z0
+	VMOVDQU32    64(DX), Z6
+	VPADDD       (CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y6
+	VSHUFPS      $0x88, Y6, Y4, Y3
+	VSHUFPS      $0xdd, Y6, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X6
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X7
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X7, X7
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI32X4 $0x01, X7, Y2, Y7
+	VSHUFPS      $0x88, Y7, Y6, Y8
+	VSHUFPS      $0xdd, Y7, Y6, Y6
+	VINSERTI64X4 $0x01, Y8, Z3, Z7
+	VINSERTI64X4 $0x01, Y6, Z4, Z6
+	VMOVDQU32    64(DX), Z8
+	VPADDD       64(CX), Z8, Z8
+	VMOVDQU32    Z8, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y8
+	VSHUFPS      $0x88, Y8, Y4, Y3
+	VSHUFPS      $0xdd, Y8, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X8
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X8, X8
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	VINSERTI32X4 $0x01, X8, Y1, Y8
+	VINSERTI32X4 $0x01, X9, Y2, Y9
+	VSHUFPS      $0x88, Y9, Y8, Y10
+	VSHUFPS      $0xdd, Y9, Y8, Y8
+	VINSERTI64X4 $0x01, Y10, Z3, Z9
+	VINSERTI64X4 $0x01, Y8, Z4, Z8
+	VMOVUPS      128(CX), Z10
+	VSUBPS       Z7, Z9, Z9
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z7, Z7
+	VSUBPS       Z6, Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS      128(DX), Z8
+	VSUBPS       Z5, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+	VMOVUPS      Z5, (AX)
+	VSUBPS       Z0, Z6, Z5
+	VMULPS       Z8, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadWord2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadWord2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z0, 1024(AX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z00000001<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadHalf4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadHalf4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VPANDD       z0000ffff<>+0(SB), Z0, Z7
+	VPMOVDW      Z6, Y3
+	VCVTPH2PS    Y3, Z6
+	VPMOVDW      Z7, Y3
+	VCVTPH2PS    Y3, Z7
+	VPSRLD       $0x10, Z5, Z5
+	VPSRLD       $0x10, Z0, Z0
+	VPMOVDW      Z5, Y3
+	VCVTPH2PS    Y3, Z5
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadHalf4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadHalf4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X3, Y2, Y4
+	VSHUFPS      $0x88, Y4, Y0, Y3
+	VSHUFPS      $0xdd, Y4, Y0, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X5
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X5, X5
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI32X4 $0x01, X5, Y2, Y5
+	VSHUFPS      $0x88, Y5, Y0, Y6
+	VSHUFPS      $0xdd, Y5, Y0, Y0
+	VINSERTI64X4 $0x01, Y6, Z3, Z5
+	VINSERTI64X4 $0x01, Y0, Z4, Z0
+	VPANDD       z0000ffff<>+0(SB), Z5, Z6
+	VPANDD       z0000ffff<>+0(SB), Z0, Z7
+	VPMOVDW      Z6, Y3
+	VCVTPH2PS    Y3, Z6
+	VPMOVDW      Z7, Y3
+	VCVTPH2PS    Y3, Z7
+	VPSRLD       $0x10, Z5, Z5
+	VPSRLD       $0x10, Z0, Z0
+	VPMOVDW      Z5, Y3
+	VCVTPH2PS    Y3, Z5
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VMOVDQU32    (DX), Z8
+	VPADDD       64(CX), Z8, Z8
+	VMOVDQU32    Z8, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y8
+	VSHUFPS      $0x88, Y8, Y4, Y3
+	VSHUFPS      $0xdd, Y8, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X8
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X8, X8
+	VINSERTI32X4 $0x01, X9, Y1, Y9
+	VINSERTI32X4 $0x01, X8, Y2, Y10
+	VSHUFPS      $0x88, Y10, Y9, Y8
+	VSHUFPS      $0xdd, Y10, Y9, Y9
+	VINSERTI64X4 $0x01, Y8, Z3, Z8
+	VINSERTI64X4 $0x01, Y9, Z4, Z9
+	VPANDD       z0000ffff<>+0(SB), Z8, Z10
+	VPANDD       z0000ffff<>+0(SB), Z9, Z11
+	VPMOVDW      Z10, Y3
+	VCVTPH2PS    Y3, Z10
+	VPMOVDW      Z11, Y3
+	VCVTPH2PS    Y3, Z11
+	VPSRLD       $0x10, Z8, Z8
+	VPSRLD       $0x10, Z9, Z9
+	VPMOVDW      Z8, Y3
+	VCVTPH2PS    Y3, Z8
+	VPMOVDW      Z9, Y3
+	VCVTPH2PS    Y3, Z9
+	VMOVUPS      128(CX), Z12
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z5, Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z7, Z11, Z8
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z8, Z7, Z7
+	VSUBPS       Z0, Z9, Z8
+	VMULPS       Z12, Z8, Z8
+	VADDPS       Z8, Z0, Z0
+	VMOVDQU32    64(DX), Z8
+	VPADDD       (CX), Z8, Z8
+	VMOVDQU32    Z8, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y8
+	VSHUFPS      $0x88, Y8, Y4, Y3
+	VSHUFPS      $0xdd, Y8, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X8
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X8, X8
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X9
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X9, X9
+	VINSERTI32X4 $0x01, X8, Y1, Y8
+	VINSERTI32X4 $0x01, X9, Y2, Y9
+	VSHUFPS      $0x88, Y9, Y8, Y10
+	VSHUFPS      $0xdd, Y9, Y8, Y8
+	VINSERTI64X4 $0x01, Y10, Z3, Z9
+	VINSERTI64X4 $0x01, Y8, Z4, Z8
+	VPANDD       z0000ffff<>+0(SB), Z9, Z10
+	VPANDD       z0000ffff<>+0(SB), Z8, Z11
+	VPMOVDW      Z10, Y3
+	VCVTPH2PS    Y3, Z10
+	VPMOVDW      Z11, Y3
+	VCVTPH2PS    Y3, Z11
+	VPSRLD       $0x10, Z9, Z9
+	VPSRLD       $0x10, Z8, Z8
+	VPMOVDW      Z9, Y3
+	VCVTPH2PS    Y3, Z9
+	VPMOVDW      Z8, Y3
+	VCVTPH2PS    Y3, Z8
+	VMOVDQU32    64(DX), Z12
+	VPADDD       64(CX), Z12, Z12
+	VMOVDQU32    Z12, (SP)
+	MOVLQSX      (SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      12(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      16(SP), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVLQSX      20(SP), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVLQSX      24(SP), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVLQSX      28(SP), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X4, Y1, Y4
+	VINSERTI32X4 $0x01, X3, Y2, Y12
+	VSHUFPS      $0x88, Y12, Y4, Y3
+	VSHUFPS      $0xdd, Y12, Y4, Y4
+	MOVLQSX      32(SP), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVLQSX      44(SP), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVLQSX      48(SP), DI
+	VMOVQ        (BX)(DI*1), X12
+	MOVLQSX      52(SP), DI
+	VMOVHPS      (BX)(DI*1), X12, X12
+	MOVLQSX      56(SP), DI
+	VMOVQ        (BX)(DI*1), X13
+	MOVLQSX      60(SP), DI
+	VMOVHPS      (BX)(DI*1), X13, X13
+	VINSERTI32X4 $0x01, X12, Y1, Y12
+	VINSERTI32X4 $0x01, X13, Y2, Y13
+	VSHUFPS      $0x88, Y13, Y12, Y14
+	VSHUFPS      $0xdd, Y13, Y12, Y12
+	VINSERTI64X4 $0x01, Y14, Z3, Z13
+	VINSERTI64X4 $0x01, Y12, Z4, Z12
+	VPANDD       z0000ffff<>+0(SB), Z13, Z14
+	VPANDD       z0000ffff<>+0(SB), Z12, Z15
+	VPMOVDW      Z14, Y3
+	VCVTPH2PS    Y3, Z14
+	VPMOVDW      Z15, Y3
+	VCVTPH2PS    Y3, Z15
+	VPSRLD       $0x10, Z13, Z13
+	VPSRLD       $0x10, Z12, Z12
+	VPMOVDW      Z13, Y3
+	VCVTPH2PS    Y3, Z13
+	VPMOVDW      Z12, Y3
+	VCVTPH2PS    Y3, Z12
+	VMOVUPS      128(CX), Z16
+	VSUBPS       Z10, Z14, Z14
+	VMULPS       Z16, Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       Z9, Z13, Z13
+	VMULPS       Z16, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z11, Z15, Z13
+	VMULPS       Z16, Z13, Z13
+	VADDPS       Z13, Z11, Z11
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VMOVUPS      128(DX), Z12
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      Z6, (AX)
+	VSUBPS       Z5, Z9, Z6
+	VMULPS       Z12, Z6, Z6
+	VADDPS       Z6, Z5, Z5
+	VMOVUPS      Z5, 1024(AX)
+	VSUBPS       Z7, Z11, Z5
+	VMULPS       Z12, Z5, Z5
+	VADDPS       Z5, Z7, Z5
+	VMOVUPS      Z5, 2048(AX)
+	VSUBPS       Z0, Z8, Z5
+	VMULPS       Z12, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSingle4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSingle4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      16(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
+	MOVLQSX      4(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      20(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
+	MOVLQSX      8(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      24(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
+	MOVLQSX      12(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      28(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	VUNPCKLPS    Y6, Y0, Y3
+	VUNPCKLPS    Y5, Y4, Y7
+	VUNPCKLPD    Y7, Y3, Y2
+	VUNPCKHPD    Y7, Y3, Y3
+	VUNPCKHPS    Y6, Y0, Y0
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y5, Y0, Y4
+	VUNPCKHPD    Y5, Y0, Y5
+	MOVLQSX      32(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      48(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
+	MOVLQSX      36(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      52(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
+	MOVLQSX      40(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      56(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y7
+	MOVLQSX      44(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      60(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y8
+	VUNPCKLPS    Y6, Y0, Y9
+	VUNPCKLPS    Y8, Y7, Y10
+	VUNPCKLPD    Y10, Y9, Y11
+	VUNPCKHPD    Y10, Y9, Y9
+	VUNPCKHPS    Y6, Y0, Y0
+	VUNPCKHPS    Y8, Y7, Y6
+	VUNPCKLPD    Y6, Y0, Y7
+	VUNPCKHPD    Y6, Y0, Y0
+	VINSERTI64X4 $0x01, Y11, Z2, Z6
+	VINSERTI64X4 $0x01, Y9, Z3, Z8
+	VINSERTI64X4 $0x01, Y7, Z4, Z7
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z8, 1024(AX)
+	VMOVUPS      Z7, 2048(AX)
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSingle4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSingle4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      16(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
+	MOVLQSX      4(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      20(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
+	MOVLQSX      8(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      24(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
+	MOVLQSX      12(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      28(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	VUNPCKLPS    Y6, Y0, Y3
+	VUNPCKLPS    Y5, Y4, Y7
+	VUNPCKLPD    Y7, Y3, Y2
+	VUNPCKHPD    Y7, Y3, Y3
+	VUNPCKHPS    Y6, Y0, Y0
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y5, Y0, Y4
+	VUNPCKHPD    Y5, Y0, Y5
+	MOVLQSX      32(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      48(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
+	MOVLQSX      36(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      52(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
+	MOVLQSX      40(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      56(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y7
+	MOVLQSX      44(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      60(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y8
+	VUNPCKLPS    Y6, Y0, Y9
+	VUNPCKLPS    Y8, Y7, Y10
+	VUNPCKLPD    Y10, Y9, Y11
+	VUNPCKHPD    Y10, Y9, Y9
+	VUNPCKHPS    Y6, Y0, Y0
+	VUNPCKHPS    Y8, Y7, Y6
+	VUNPCKLPD    Y6, Y0, Y7
+	VUNPCKHPD    Y6, Y0, Y0
+	VINSERTI64X4 $0x01, Y11, Z2, Z6
+	VINSERTI64X4 $0x01, Y9, Z3, Z8
+	VINSERTI64X4 $0x01, Y7, Z4, Z7
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQU32    (DX), Z9
+	VPADDD       64(CX), Z9, Z9
+	VMOVDQU32    Z9, (SP)
+	MOVLQSX      (SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      16(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	MOVLQSX      4(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      20(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y10
+	MOVLQSX      8(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      24(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
+	MOVLQSX      12(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      28(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y9
+	VUNPCKLPS    Y10, Y5, Y3
+	VUNPCKLPS    Y9, Y4, Y11
+	VUNPCKLPD    Y11, Y3, Y2
+	VUNPCKHPD    Y11, Y3, Y3
+	VUNPCKHPS    Y10, Y5, Y5
+	VUNPCKHPS    Y9, Y4, Y9
+	VUNPCKLPD    Y9, Y5, Y4
+	VUNPCKHPD    Y9, Y5, Y5
+	MOVLQSX      32(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      48(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y12
+	MOVLQSX      36(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      52(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y14
+	MOVLQSX      40(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      56(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y11
+	MOVLQSX      44(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      60(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y13
+	VUNPCKLPS    Y14, Y12, Y10
+	VUNPCKLPS    Y13, Y11, Y15
+	VUNPCKLPD    Y15, Y10, Y9
+	VUNPCKHPD    Y15, Y10, Y10
+	VUNPCKHPS    Y14, Y12, Y12
+	VUNPCKHPS    Y13, Y11, Y13
+	VUNPCKLPD    Y13, Y12, Y11
+	VUNPCKHPD    Y13, Y12, Y12
+	VINSERTI64X4 $0x01, Y9, Z2, Z9
+	VINSERTI64X4 $0x01, Y10, Z3, Z10
+	VINSERTI64X4 $0x01, Y11, Z4, Z11
+	VINSERTI64X4 $0x01, Y12, Z5, Z12
+	VMOVUPS      128(CX), Z13
+	VSUBPS       Z6, Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VADDPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z10, Z9
+	VMULPS       Z13, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VSUBPS       Z7, Z11, Z9
+	VMULPS       Z13, Z9, Z9
+	VADDPS       Z9, Z7, Z7
+	VSUBPS       Z0, Z12, Z9
+	VMULPS       Z13, Z9, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVDQU32    64(DX), Z9
+	VPADDD       (CX), Z9, Z9
+	VMOVDQU32    Z9, (SP)
+	MOVLQSX      (SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      16(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	MOVLQSX      4(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      20(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y10
+	MOVLQSX      8(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      24(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
+	MOVLQSX      12(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      28(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y9
+	VUNPCKLPS    Y10, Y5, Y3
+	VUNPCKLPS    Y9, Y4, Y11
+	VUNPCKLPD    Y11, Y3, Y2
+	VUNPCKHPD    Y11, Y3, Y3
+	VUNPCKHPS    Y10, Y5, Y5
+	VUNPCKHPS    Y9, Y4, Y9
+	VUNPCKLPD    Y9, Y5, Y4
+	VUNPCKHPD    Y9, Y5, Y5
+	MOVLQSX      32(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      48(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y9
+	MOVLQSX      36(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      52(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y10
+	MOVLQSX      40(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      56(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y11
+	MOVLQSX      44(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      60(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y12
+	VUNPCKLPS    Y10, Y9, Y13
+	VUNPCKLPS    Y12, Y11, Y14
+	VUNPCKLPD    Y14, Y13, Y15
+	VUNPCKHPD    Y14, Y13, Y13
+	VUNPCKHPS    Y10, Y9, Y9
+	VUNPCKHPS    Y12, Y11, Y10
+	VUNPCKLPD    Y10, Y9, Y11
+	VUNPCKHPD    Y10, Y9, Y9
+	VINSERTI64X4 $0x01, Y15, Z2, Z10
+	VINSERTI64X4 $0x01, Y13, Z3, Z12
+	VINSERTI64X4 $0x01, Y11, Z4, Z11
+	VINSERTI64X4 $0x01, Y9, Z5, Z9
+	VMOVDQU32    64(DX), Z13
+	VPADDD       64(CX), Z13, Z13
+	VMOVDQU32    Z13, (SP)
+	MOVLQSX      (SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      16(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	MOVLQSX      4(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      20(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y14
+	MOVLQSX      8(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      24(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
+	MOVLQSX      12(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      28(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y13
+	VUNPCKLPS    Y14, Y5, Y3
+	VUNPCKLPS    Y13, Y4, Y15
+	VUNPCKLPD    Y15, Y3, Y2
+	VUNPCKHPD    Y15, Y3, Y3
+	VUNPCKHPS    Y14, Y5, Y5
+	VUNPCKHPS    Y13, Y4, Y13
+	VUNPCKLPD    Y13, Y5, Y4
+	VUNPCKHPD    Y13, Y5, Y5
+	MOVLQSX      32(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      48(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y13
+	MOVLQSX      36(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      52(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y14
+	MOVLQSX      40(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      56(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y15
+	MOVLQSX      44(SP), DI
+	VMOVUPS      (BX)(DI*1), X1
+	MOVLQSX      60(SP), DI
+	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y16
+	VUNPCKLPS    Y14, Y13, Y17
+	VUNPCKLPS    Y16, Y15, Y18
+	VUNPCKLPD    Y18, Y17, Y19
+	VUNPCKHPD    Y18, Y17, Y17
+	VUNPCKHPS    Y14, Y13, Y13
+	VUNPCKHPS    Y16, Y15, Y14
+	VUNPCKLPD    Y14, Y13, Y15
+	VUNPCKHPD    Y14, Y13, Y13
+	VINSERTI64X4 $0x01, Y19, Z2, Z14
+	VINSERTI64X4 $0x01, Y17, Z3, Z16
+	VINSERTI64X4 $0x01, Y15, Z4, Z15
+	VINSERTI64X4 $0x01, Y13, Z5, Z13
+	VMOVUPS      128(CX), Z17
+	VSUBPS       Z10, Z14, Z14
+	VMULPS       Z17, Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       Z12, Z16, Z14
+	VMULPS       Z17, Z14, Z14
+	VADDPS       Z14, Z12, Z12
+	VSUBPS       Z11, Z15, Z14
+	VMULPS       Z17, Z14, Z14
+	VADDPS       Z14, Z11, Z11
+	VSUBPS       Z9, Z13, Z13
+	VMULPS       Z17, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VMOVUPS      128(DX), Z13
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z13, Z10, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      Z6, (AX)
+	VSUBPS       Z8, Z12, Z6
+	VMULPS       Z13, Z6, Z6
+	VADDPS       Z6, Z8, Z6
+	VMOVUPS      Z6, 1024(AX)
+	VSUBPS       Z7, Z11, Z6
+	VMULPS       Z13, Z6, Z6
+	VADDPS       Z6, Z7, Z6
+	VMOVUPS      Z6, 2048(AX)
+	VSUBPS       Z0, Z9, Z6
+	VMULPS       Z13, Z6, Z6
+	VADDPS       Z6, Z0, Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadSharedExponent(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSRLD       $0x1b, Z0, Z3
+	VPADDD       z00000067<>+0(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VPANDD       z000001ff<>+0(SB), Z0, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VPSRLD       $0x09, Z0, Z5
+	VPANDD       z000001ff<>+0(SB), Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VPSRLD       $0x12, Z0, Z0
+	VPANDD       z000001ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 1024(AX)
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA z00000067<>+0(SB)/4, $0x00000067
+DATA z00000067<>+4(SB)/4, $0x00000067
+DATA z00000067<>+8(SB)/4, $0x00000067
+DATA z00000067<>+12(SB)/4, $0x00000067
+DATA z00000067<>+16(SB)/4, $0x00000067
+DATA z00000067<>+20(SB)/4, $0x00000067
+DATA z00000067<>+24(SB)/4, $0x00000067
+DATA z00000067<>+28(SB)/4, $0x00000067
+DATA z00000067<>+32(SB)/4, $0x00000067
+DATA z00000067<>+36(SB)/4, $0x00000067
+DATA z00000067<>+40(SB)/4, $0x00000067
+DATA z00000067<>+44(SB)/4, $0x00000067
+DATA z00000067<>+48(SB)/4, $0x00000067
+DATA z00000067<>+52(SB)/4, $0x00000067
+DATA z00000067<>+56(SB)/4, $0x00000067
+DATA z00000067<>+60(SB)/4, $0x00000067
+GLOBL z00000067<>(SB), RODATA|NOPTR, $64
+
+DATA z000001ff<>+0(SB)/4, $0x000001ff
+DATA z000001ff<>+4(SB)/4, $0x000001ff
+DATA z000001ff<>+8(SB)/4, $0x000001ff
+DATA z000001ff<>+12(SB)/4, $0x000001ff
+DATA z000001ff<>+16(SB)/4, $0x000001ff
+DATA z000001ff<>+20(SB)/4, $0x000001ff
+DATA z000001ff<>+24(SB)/4, $0x000001ff
+DATA z000001ff<>+28(SB)/4, $0x000001ff
+DATA z000001ff<>+32(SB)/4, $0x000001ff
+DATA z000001ff<>+36(SB)/4, $0x000001ff
+DATA z000001ff<>+40(SB)/4, $0x000001ff
+DATA z000001ff<>+44(SB)/4, $0x000001ff
+DATA z000001ff<>+48(SB)/4, $0x000001ff
+DATA z000001ff<>+52(SB)/4, $0x000001ff
+DATA z000001ff<>+56(SB)/4, $0x000001ff
+DATA z000001ff<>+60(SB)/4, $0x000001ff
+GLOBL z000001ff<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadSharedExponent(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), AX
+	MOVQ x+40(FP), CX
+	MOVQ y+48(FP), DX
+	MOVQ data_base+16(FP), BX
+	MOVQ n+56(FP), SI
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X0
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X0, X0
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X0, X0
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VPSRLD       $0x1b, Z0, Z3
+	VPADDD       z00000067<>+0(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VPANDD       z000001ff<>+0(SB), Z0, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VPSRLD       $0x09, Z0, Z5
+	VPANDD       z000001ff<>+0(SB), Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VPSRLD       $0x12, Z0, Z0
+	VPANDD       z000001ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VMOVDQU32    (DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPSRLD       $0x1b, Z3, Z6
+	VPADDD       z00000067<>+0(SB), Z6, Z6
+	VPSLLD       $0x17, Z6, Z6
+	VPANDD       z000001ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       Z6, Z7, Z7
+	VPSRLD       $0x09, Z3, Z8
+	VPANDD       z000001ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z6, Z8, Z8
+	VPSRLD       $0x12, Z3, Z3
+	VPANDD       z000001ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z4, Z7, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	VSUBPS       Z5, Z8, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z5, Z5
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVDQU32    64(DX), Z3
+	VPADDD       (CX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X3
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X3, X3
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X3, X3
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VPSRLD       $0x1b, Z3, Z6
+	VPADDD       z00000067<>+0(SB), Z6, Z6
+	VPSLLD       $0x17, Z6, Z6
+	VPANDD       z000001ff<>+0(SB), Z3, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       Z6, Z7, Z7
+	VPSRLD       $0x09, Z3, Z8
+	VPANDD       z000001ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z6, Z8, Z8
+	VPSRLD       $0x12, Z3, Z3
+	VPANDD       z000001ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SP)
+	MOVLQSX      (SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      4(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      8(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      12(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      16(SP), DI
+	VMOVD        (BX)(DI*1), X2
+	MOVLQSX      20(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X2, X2
+	MOVLQSX      24(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X2, X2
+	MOVLQSX      28(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), DI
+	VMOVD        (BX)(DI*1), X1
+	MOVLQSX      36(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X1, X1
+	MOVLQSX      40(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X1, X1
+	MOVLQSX      44(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X1, X1
+	MOVLQSX      48(SP), DI
+	VMOVD        (BX)(DI*1), X6
+	MOVLQSX      52(SP), DI
+	VPINSRD      $0x01, (BX)(DI*1), X6, X6
+	MOVLQSX      56(SP), DI
+	VPINSRD      $0x02, (BX)(DI*1), X6, X6
+	MOVLQSX      60(SP), DI
+	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	VINSERTI32X4 $0x01, X6, Y1, Y6
+	VINSERTI64X4 $0x01, Y6, Z2, Z6
+	VPSRLD       $0x1b, Z6, Z9
+	VPADDD       z00000067<>+0(SB), Z9, Z9
+	VPSLLD       $0x17, Z9, Z9
+	VPANDD       z000001ff<>+0(SB), Z6, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       Z9, Z10, Z10
+	VPSRLD       $0x09, Z6, Z11
+	VPANDD       z000001ff<>+0(SB), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       Z9, Z11, Z11
+	VPSRLD       $0x12, Z6, Z6
+	VPANDD       z000001ff<>+0(SB), Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VMOVUPS      128(CX), Z9
+	VSUBPS       Z7, Z10, Z10
+	VMULPS       Z9, Z10, Z10
+	VADDPS       Z10, Z7, Z7
+	VSUBPS       Z8, Z11, Z10
+	VMULPS       Z9, Z10, Z10
+	VADDPS       Z10, Z8, Z8
+	VSUBPS       Z3, Z6, Z6
+	VMULPS       Z9, Z6, Z6
+	VADDPS       Z6, Z3, Z3
+	VMOVUPS      128(DX), Z6
+	VSUBPS       Z4, Z7, Z7
+	VMULPS       Z6, Z7, Z7
+	VADDPS       Z7, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	VSUBPS       Z5, Z8, Z4
+	VMULPS       Z6, Z4, Z4
+	VADDPS       Z4, Z5, Z4
+	VMOVUPS      Z4, 1024(AX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 2048(AX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(AX)
+	ADDQ         $+64, AX
+	ADDQ         $+192, CX
+	ADDQ         $+192, DX
+	DECQ         SI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadTable1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z5, 1024(CX)
+	VMOVUPS      Z6, 2048(CX)
+	VMOVUPS      Z3, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadTable1(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVDQU32    (BX), Z0
+	VPADDD       64(DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z7, Z7
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 68(AX), Z9
+	VPANDD       Z9, Z7, Z7
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 72(AX), Z10
+	VPANDD       Z10, Z7, Z7
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z7
+	VPANDD       Z7, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R8)(Z0*4), K1, Z7
+	VMOVUPS      128(DX), Z0
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z5, Z9, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z6, Z10, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(BX), Z3
+	VPADDD       (DX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X2, X2
+	MOVLQSX      20(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X2, X2
+	MOVLQSX      24(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X2, X2
+	MOVLQSX      28(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X3, X3
+	MOVLQSX      52(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X3, X3
+	MOVLQSX      56(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X3, X3
+	MOVLQSX      60(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z7, Z7
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 68(AX), Z9
+	VPANDD       Z9, Z7, Z7
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 72(AX), Z10
+	VPANDD       Z10, Z7, Z7
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z3
+	VPBROADCASTD 76(AX), Z7
+	VPANDD       Z7, Z3, Z3
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R8)(Z3*4), K1, Z7
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X2, X2
+	MOVLQSX      20(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X2, X2
+	MOVLQSX      24(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X2, X2
+	MOVLQSX      28(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), R8
+	VPINSRB      $0x00, (SI)(R8*1), X3, X3
+	MOVLQSX      52(SP), R8
+	VPINSRB      $0x04, (SI)(R8*1), X3, X3
+	MOVLQSX      56(SP), R8
+	VPINSRB      $0x08, (SI)(R8*1), X3, X3
+	MOVLQSX      60(SP), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 64(AX), Z12
+	VPANDD       Z12, Z11, Z11
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z12
+	VPGATHERDD   (R8)(Z11*4), K1, Z12
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 68(AX), Z13
+	VPANDD       Z13, Z11, Z11
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z13
+	VPGATHERDD   (R8)(Z11*4), K1, Z13
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 72(AX), Z14
+	VPANDD       Z14, Z11, Z11
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z14
+	VPGATHERDD   (R8)(Z11*4), K1, Z14
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z3
+	VPBROADCASTD 76(AX), Z11
+	VPANDD       Z11, Z3, Z3
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R8)(Z3*4), K1, Z11
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z9, Z13, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z9, Z9
+	VSUBPS       Z10, Z14, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z10, Z10
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(BX), Z7
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (CX)
+	VSUBPS       Z5, Z9, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z5, Z4
+	VMOVUPS      Z4, 1024(CX)
+	VSUBPS       Z6, Z10, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z6, Z4
+	VMOVUPS      Z4, 2048(CX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadTable2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadTable2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z5, 1024(CX)
+	VMOVUPS      Z6, 2048(CX)
+	VMOVUPS      Z3, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadTable2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadTable2(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVDQU32    (BX), Z0
+	VPADDD       64(DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      20(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVLQSX      52(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z7, Z7
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 68(AX), Z9
+	VPANDD       Z9, Z7, Z7
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 72(AX), Z10
+	VPANDD       Z10, Z7, Z7
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z7
+	VPANDD       Z7, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R8)(Z0*4), K1, Z7
+	VMOVUPS      128(DX), Z0
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z5, Z9, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z6, Z10, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(BX), Z3
+	VPADDD       (DX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X2, X2
+	MOVLQSX      20(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X2, X2
+	MOVLQSX      24(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X2, X2
+	MOVLQSX      28(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X3, X3
+	MOVLQSX      52(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X3, X3
+	MOVLQSX      56(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X3, X3
+	MOVLQSX      60(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z7, Z7
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 68(AX), Z9
+	VPANDD       Z9, Z7, Z7
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 72(AX), Z10
+	VPANDD       Z10, Z7, Z7
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z3
+	VPBROADCASTD 76(AX), Z7
+	VPANDD       Z7, Z3, Z3
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R8)(Z3*4), K1, Z7
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      4(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X2, X2
+	MOVLQSX      20(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X2, X2
+	MOVLQSX      24(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X2, X2
+	MOVLQSX      28(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVLQSX      36(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SP), R8
+	VPINSRW      $0x00, (SI)(R8*1), X3, X3
+	MOVLQSX      52(SP), R8
+	VPINSRW      $0x02, (SI)(R8*1), X3, X3
+	MOVLQSX      56(SP), R8
+	VPINSRW      $0x04, (SI)(R8*1), X3, X3
+	MOVLQSX      60(SP), R8
+	VPINSRW      $0x06, (SI)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 64(AX), Z12
+	VPANDD       Z12, Z11, Z11
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z12
+	VPGATHERDD   (R8)(Z11*4), K1, Z12
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 68(AX), Z13
+	VPANDD       Z13, Z11, Z11
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z13
+	VPGATHERDD   (R8)(Z11*4), K1, Z13
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 72(AX), Z14
+	VPANDD       Z14, Z11, Z11
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z14
+	VPGATHERDD   (R8)(Z11*4), K1, Z14
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z3
+	VPBROADCASTD 76(AX), Z11
+	VPANDD       Z11, Z3, Z3
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R8)(Z3*4), K1, Z11
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z9, Z13, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z9, Z9
+	VSUBPS       Z10, Z14, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z10, Z10
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(BX), Z7
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (CX)
+	VSUBPS       Z5, Z9, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z5, Z4
+	VMOVUPS      Z4, 1024(CX)
+	VSUBPS       Z6, Z10, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z6, Z4
+	VMOVUPS      Z4, 2048(CX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadTable4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512ReadTable4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      4(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      16(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      20(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      36(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      48(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      52(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z5, 1024(CX)
+	VMOVUPS      Z6, 2048(CX)
+	VMOVUPS      Z3, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadTable4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·avx512QuadTable4(SB), NOSPLIT, $64-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	MOVQ n+56(FP), DI
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      4(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      16(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      20(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      36(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      48(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      52(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 64(AX), Z4
+	VPANDD       Z4, Z3, Z3
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z4
+	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 68(AX), Z5
+	VPANDD       Z5, Z3, Z3
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z5
+	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z3
+	VPBROADCASTD 72(AX), Z6
+	VPANDD       Z6, Z3, Z3
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VMOVDQU32    (BX), Z0
+	VPADDD       64(DX), Z0, Z0
+	VMOVDQU32    Z0, (SP)
+	MOVLQSX      (SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      4(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      16(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      20(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      24(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      28(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      36(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      48(SP), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVLQSX      52(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVLQSX      56(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVLQSX      60(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z7, Z7
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 68(AX), Z9
+	VPANDD       Z9, Z7, Z7
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z0, Z7
+	VPBROADCASTD 72(AX), Z10
+	VPANDD       Z10, Z7, Z7
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z0, Z0
+	VPBROADCASTD 76(AX), Z7
+	VPANDD       Z7, Z0, Z0
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R8)(Z0*4), K1, Z7
+	VMOVUPS      128(DX), Z0
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z5, Z9, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z6, Z10, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z3, Z7, Z7
+	VMULPS       Z0, Z7, Z0
+	VADDPS       Z0, Z3, Z0
+	VMOVDQU32    64(BX), Z3
+	VPADDD       (DX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      4(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      16(SP), R8
+	VMOVD        (SI)(R8*1), X2
+	MOVLQSX      20(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X2, X2
+	MOVLQSX      24(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X2, X2
+	MOVLQSX      28(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      36(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      48(SP), R8
+	VMOVD        (SI)(R8*1), X3
+	MOVLQSX      52(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X3, X3
+	MOVLQSX      56(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X3, X3
+	MOVLQSX      60(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z7, Z7
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 68(AX), Z9
+	VPANDD       Z9, Z7, Z7
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z7
+	VPBROADCASTD 72(AX), Z10
+	VPANDD       Z10, Z7, Z7
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z3
+	VPBROADCASTD 76(AX), Z7
+	VPANDD       Z7, Z3, Z3
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R8)(Z3*4), K1, Z7
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (SP)
+	MOVLQSX      (SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      4(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      8(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      12(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      16(SP), R8
+	VMOVD        (SI)(R8*1), X2
+	MOVLQSX      20(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X2, X2
+	MOVLQSX      24(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X2, X2
+	MOVLQSX      28(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y1, Y2
+	MOVLQSX      32(SP), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVLQSX      36(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVLQSX      40(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVLQSX      44(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVLQSX      48(SP), R8
+	VMOVD        (SI)(R8*1), X3
+	MOVLQSX      52(SP), R8
+	VPINSRD      $0x01, (SI)(R8*1), X3, X3
+	MOVLQSX      56(SP), R8
+	VPINSRD      $0x02, (SI)(R8*1), X3, X3
+	MOVLQSX      60(SP), R8
+	VPINSRD      $0x03, (SI)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y1, Y3
+	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 64(AX), Z12
+	VPANDD       Z12, Z11, Z11
+	MOVQ         (AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z12
+	VPGATHERDD   (R8)(Z11*4), K1, Z12
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 68(AX), Z13
+	VPANDD       Z13, Z11, Z11
+	MOVQ         8(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z13
+	VPGATHERDD   (R8)(Z11*4), K1, Z13
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z11
+	VPBROADCASTD 72(AX), Z14
+	VPANDD       Z14, Z11, Z11
+	MOVQ         16(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z14
+	VPGATHERDD   (R8)(Z11*4), K1, Z14
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z3
+	VPBROADCASTD 76(AX), Z11
+	VPANDD       Z11, Z3, Z3
+	MOVQ         24(AX), R8
+	MOVL         $0x0000ffff, R9
+	KMOVW        R9, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R8)(Z3*4), K1, Z11
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z9, Z13, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z9, Z9
+	VSUBPS       Z10, Z14, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z10, Z10
+	VSUBPS       Z7, Z11, Z11
+	VMULPS       Z3, Z11, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      128(BX), Z7
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      Z4, (CX)
+	VSUBPS       Z5, Z9, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z5, Z4
+	VMOVUPS      Z4, 1024(CX)
+	VSUBPS       Z6, Z10, Z4
+	VMULPS       Z7, Z4, Z4
+	VADDPS       Z4, Z6, Z4
+	VMOVUPS      Z4, 2048(CX)
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z7, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         DI
+	JNZ          again1
 	VZEROUPPER
 	RET

@@ -24,6 +24,7 @@ type Routine struct {
 	border    Texels
 	reduction vk.SamplerReductionMode
 	sources   []*Routine // of a view with a conversion
+	plane     *plane     // of a routine that samples many lanes at once
 }
 
 // instruction is what of a Lookup says which instruction it is.
@@ -101,6 +102,7 @@ func (v *View) newRoutine(asked *Sampler, want instruction) *Routine {
 	for _, mode := range r.modes[:v.axes] {
 		r.quads = r.quads && mode != vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER
 	}
+	r.plane = r.newPlane()
 	return r
 }
 

@@ -27,9 +27,15 @@ func (f *effects) init(chunks int) {
 // setBatch says which lanes of the batches to come run, and which of them have effects: a bit for each lane of a chunk.
 // Both are all of the program's lanes where Engine.Partial is false.
 func (w *worker) setBatch(lanes, effects []uint8) {
-	setLanes(w.initial, lanes)
-	w.start.first, w.start.end, w.start.lanes = w.kernels.Active(w.initial, len(lanes))
-	w.effects.some = false
+	all := everyLane(lanes)
+	if !all || !w.whole { // the masks of most batches are those of the one before
+		setLanes(w.initial, lanes)
+		w.start.first, w.start.end, w.start.lanes = w.kernels.Active(w.initial, len(lanes))
+	}
+	w.whole, w.effects.some = all, false
+	if all && everyLane(effects) {
+		return
+	}
 	for i, set := range lanes {
 		if set&^effects[i] != 0 {
 			w.effects.some = true
@@ -38,6 +44,15 @@ func (w *worker) setBatch(lanes, effects []uint8) {
 	if w.effects.some {
 		setLanes(w.effects.mask, effects)
 	}
+}
+
+// everyLane says whether all bits are set.
+func everyLane(lanes []uint8) bool {
+	all := uint8(0xff)
+	for _, set := range lanes {
+		all &= set
+	}
+	return all == 0xff
 }
 
 // restart begins a batch.

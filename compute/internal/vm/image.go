@@ -13,6 +13,7 @@ import (
 // imageBinding is what an ImageOp of an execution works on where no lane chooses it: found once.
 type imageBinding struct {
 	found   bool
+	spans   bool // it may be done in spans of lanes
 	view    *sampling.View
 	sampler *sampling.Sampler
 	routine *sampling.Routine // of both and the instruction, from its first call on; nil if it does not sample
@@ -56,18 +57,25 @@ func (w *worker) image(index int32) {
 		}
 		return
 	}
+	if w.imageSpans(index, op) {
+		return
+	}
 	for chunk := w.active.first; chunk < w.active.end; chunk++ {
-		active := sampling.All
-		if !w.active.full() {
-			active = 0
-			for lane, m := range w.activeMask(chunk) {
-				active |= sampling.Mask(m&1) << lane
-			}
-		}
-		if active != 0 {
+		if active := w.activeLanes(chunk); active != 0 {
 			w.imageChunk(index, op, chunk, active)
 		}
 	}
+}
+
+// activeLanes is the lanes of a chunk that are active.
+func (w *worker) activeLanes(chunk int) (active sampling.Mask) {
+	if w.active.full() {
+		return sampling.All
+	}
+	for lane, m := range w.activeMask(chunk) {
+		active |= sampling.Mask(m&1) << lane
+	}
+	return active
 }
 
 // imageChunk does an instruction in lanes of a chunk, for one image after the other if lanes choose different ones.

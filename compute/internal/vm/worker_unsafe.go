@@ -29,6 +29,7 @@ type worker struct {
 	privates []kernel.Memory
 	images   []imageBinding
 	lookup   sampling.Lookup // what an instruction that samples asks for, until it is done
+	span     *sampling.Span  // likewise, of many lanes; nil until one samples so
 	pending  []pending       // of each mask register that control flow uses; the last one takes the lanes that end
 
 	// Which lanes take part. Where those of the chunks of active are all, nobody needs a register that says so.
@@ -38,6 +39,7 @@ type worker struct {
 	lanes   kernel.Register // for the execution mask of a part of the lanes
 	start   span            // of the execution mask at the start of a batch
 	initial kernel.Register // that mask
+	whole   bool            // it has all lanes
 	ones    kernel.Register
 	ticks   int    // until Stop is asked
 	ended   uint64 // batches that it has brought to their end since it was asked
@@ -275,6 +277,13 @@ func (w *worker) setUniform(r program.Register, bits uint64) {
 func (w *worker) chunk32(r program.Register, chunk int) *[kernel.Width]uint32 {
 	at := int(r.Offset) + chunk*int(r.Step)
 	return (*[kernel.Width]uint32)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+32])))
+}
+
+// words is chunks of a register of 32-bit values that is not uniform.
+func (w *worker) words(r program.Register, first, chunks int) []uint32 {
+	at := int(r.Offset) + first*int(r.Step)
+	words := w.file[at : at+chunks*4*kernel.Width]
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(words))), chunks*kernel.Width)
 }
 
 // chunk64 is a chunk of a register of 64-bit values; of a uniform register there is one.

@@ -41,24 +41,24 @@ func (g *generator) field(word vector, first, bits int, kind numeric) vector {
 	v := word
 	if kind == snorm || kind == sinteger {
 		if first+bits < 32 {
-			v = g.y(g.VPSLLD, operand.U8(32-first-bits), v)
+			v = g.v(g.VPSLLD, operand.U8(32-first-bits), v)
 		}
 		if bits < 32 {
-			v = g.y(g.VPSRAD, operand.U8(32-bits), v)
+			v = g.v(g.VPSRAD, operand.U8(32-bits), v)
 		}
 	} else {
 		if first > 0 {
-			v = g.y(g.VPSRLD, operand.U8(first), v)
+			v = g.v(g.VPSRLD, operand.U8(first), v)
 		}
 		if first+bits < 32 {
-			v = g.y(g.VPAND, g.words(1<<bits-1), v)
+			v = g.and(g.words(1<<bits-1), v)
 		}
 	}
 	switch kind {
 	case unorm:
 		return g.quotient(v, 1<<bits-1)
 	case snorm:
-		return g.y(g.VMAXPS, g.words(math.Float32bits(-1)), g.quotient(v, 1<<(bits-1)-1))
+		return g.v(g.VMAXPS, g.words(math.Float32bits(-1)), g.quotient(v, 1<<(bits-1)-1))
 	}
 	return v
 }
@@ -68,8 +68,8 @@ func (g *generator) field(word vector, first, bits int, kind numeric) vector {
 func (g *generator) quotient(v vector, by int) vector {
 	high := float32(1 / float64(by))
 	low := float32(1/float64(by) - float64(high))
-	number := g.y(g.VCVTDQ2PS, v)
-	r := g.y(g.VMULPS, g.words(math.Float32bits(low)), number)
+	number := g.v(g.VCVTDQ2PS, v)
+	r := g.v(g.VMULPS, g.words(math.Float32bits(low)), number)
 	g.VFMADD231PS(g.words(math.Float32bits(high)), number, r)
 	return r
 }
@@ -155,20 +155,26 @@ func halves(n int) func(g *generator, raw []vector, _ reg.GPVirtual) [4]vector {
 	return func(g *generator, raw []vector, _ reg.GPVirtual) (c [4]vector) {
 		low, high := g.words(0xffff), operand.U8(16)
 		single := func(v vector) vector {
+			if g.wide {
+				return g.z(g.VCVTPH2PS, g.y(g.VPMOVDW, v))
+			}
 			return g.y(g.VCVTPH2PS, g.y(g.VPERMQ, operand.U8(0xd8), g.y(g.VPACKUSDW, v, v)).AsX())
 		}
 		switch n {
 		case 1:
 			c[0] = single(raw[0])
 		case 2:
-			c[0], c[1] = single(g.y(g.VPAND, low, raw[0])), single(g.y(g.VPSRLD, high, raw[0]))
+			c[0], c[1] = single(g.and(low, raw[0])), single(g.v(g.VPSRLD, high, raw[0]))
 		default: // two components in a register
 			both := func(a, b vector) (vector, vector) {
+				if g.wide {
+					return single(a), single(b)
+				}
 				v := g.y(g.VPERMQ, operand.U8(0xd8), g.y(g.VPACKUSDW, b, a))
 				return g.y(g.VCVTPH2PS, v.AsX()), g.y(g.VCVTPH2PS, g.upper(v))
 			}
-			c[0], c[2] = both(g.y(g.VPAND, low, raw[0]), g.y(g.VPAND, low, raw[1]))
-			c[1], c[3] = both(g.y(g.VPSRLD, high, raw[0]), g.y(g.VPSRLD, high, raw[1]))
+			c[0], c[2] = both(g.and(low, raw[0]), g.and(low, raw[1]))
+			c[1], c[3] = both(g.v(g.VPSRLD, high, raw[0]), g.v(g.VPSRLD, high, raw[1]))
 		}
 		return c
 	}
@@ -177,9 +183,9 @@ func halves(n int) func(g *generator, raw []vector, _ reg.GPVirtual) [4]vector {
 // sharedExponent decodes E5B9G9R9: integers of nine bits, times a power of two.
 func sharedExponent(g *generator, raw []vector, _ reg.GPVirtual) (c [4]vector) {
 	const least = 127 - 15 - 9 // the exponent of a float that stands for 0
-	scale := g.y(g.VPSLLD, operand.U8(23), g.y(g.VPADDD, g.words(least), g.y(g.VPSRLD, operand.U8(27), raw[0])))
+	scale := g.v(g.VPSLLD, operand.U8(23), g.v(g.VPADDD, g.words(least), g.v(g.VPSRLD, operand.U8(27), raw[0])))
 	for i := range 3 {
-		c[i] = g.y(g.VMULPS, scale, g.y(g.VCVTDQ2PS, g.field(raw[0], i*9, 9, uinteger)))
+		c[i] = g.v(g.VMULPS, scale, g.v(g.VCVTDQ2PS, g.field(raw[0], i*9, 9, uinteger)))
 	}
 	return c
 }
@@ -189,24 +195,37 @@ func tables(g *generator, raw []vector, format reg.GPVirtual) (c [4]vector) {
 	for i := range c {
 		shift := g.XMM()
 		g.VMOVQ(at(format, tablesShifts+8*i), shift)
-		index := g.y(g.VPSRLD, shift, raw[0])
-		index = g.y(g.VPAND, g.y(g.VPBROADCASTD, at(format, tablesMasks+4*i)), index)
-		table, all := g.GP64(), g.ones()
+		index := g.v(g.VPSRLD, shift, raw[0])
+		index = g.and(g.v(g.VPBROADCASTD, at(format, tablesMasks+4*i)), index)
+		table := g.GP64()
 		g.MOVQ(at(format, 8*i), table)
+		entries := operand.Mem{Base: table, Index: index, Scale: 4}
+		if g.wide {
+			all, ones := g.K(), g.GP32()
+			g.MOVL(operand.U32(1<<16-1), ones)
+			g.KMOVW(ones, all)
+			c[i] = g.zero512()
+			g.VPGATHERDD(entries, all, c[i])
+			continue
+		}
 		c[i] = g.zero()
-		g.VPGATHERDD(all, operand.Mem{Base: table, Index: index, Scale: 4}, c[i])
+		g.VPGATHERDD(g.ones(), entries, c[i])
 	}
 	return c
 }
 
 // load reads texels at eight offsets: the words of each, in lanes.
 func (g *generator) load(bytes int, data reg.GPVirtual, offsets operand.Mem) []vector {
-	place := func(lane int) operand.Mem {
+	return g.loadAt(bytes, func(lane int) operand.Mem {
 		o, m := g.GP64(), offsets
 		m.Disp += 8 * lane
 		g.MOVQ(m, o)
 		return operand.Mem{Base: data, Index: o, Scale: 1}
-	}
+	})
+}
+
+// loadAt is load with the texels' places.
+func (g *generator) loadAt(bytes int, place func(lane int) operand.Mem) []vector {
 	switch bytes {
 	case 8:
 		var pairs [4]vector
@@ -222,7 +241,11 @@ func (g *generator) load(bytes int, data reg.GPVirtual, offsets operand.Mem) []v
 		for i := range t {
 			low := g.XMM()
 			g.VMOVUPS(place(i), low)
-			t[i] = g.y(g.VINSERTF128, operand.U8(1), place(i+4), low.AsY())
+			insert := instruction(g.VINSERTF128)
+			if g.wide {
+				insert = g.VINSERTF32X4
+			}
+			t[i] = g.y(insert, operand.U8(1), place(i+4), low.AsY())
 		}
 		var words []vector
 		for _, unpack := range []instruction{g.VUNPCKLPS, g.VUNPCKHPS} {

@@ -46,6 +46,7 @@ func write(target string) error {
 	g.mixes()
 	g.decoders()
 	g.encoders()
+	g.planes()
 	file, err := g.Result()
 	if err != nil {
 		build.LogError(log.Default(), err, 0)
@@ -116,7 +117,8 @@ type generator struct {
 	*build.Context
 	constants map[string]operand.Mem
 	functions []function
-	labels    int // of the function
+	labels    int  // of the function
+	wide      bool // what v makes has 512 bits
 }
 
 // function is one that is written: of which step and for which case, and what Go calls.
@@ -165,6 +167,22 @@ func (g *generator) y(i instruction, sources ...operand.Op) vector {
 	return d
 }
 
+// v is y, or z where the function has 512 bits.
+func (g *generator) v(i instruction, sources ...operand.Op) vector {
+	if g.wide {
+		return g.z(i, sources...)
+	}
+	return g.y(i, sources...)
+}
+
+// and is the bits that both have.
+func (g *generator) and(a operand.Op, b vector) vector {
+	if g.wide {
+		return g.z(g.VPANDD, a, b)
+	}
+	return g.y(g.VPAND, a, b)
+}
+
 // x is y for a destination of 128 bits.
 func (g *generator) x(i instruction, sources ...operand.Op) vector {
 	d := g.XMM()
@@ -190,10 +208,14 @@ func emit(i instruction, operands ...operand.Op) {
 	}
 }
 
-// words returns a constant in memory: eight times a word.
+// words returns a constant in memory: a word for each lane.
 func (g *generator) words(value uint32) operand.Mem {
-	return g.constant(fmt.Sprintf("w%08x", value), func(add func(operand.Constant, int)) {
-		for range 8 {
+	name, n := "w%08x", 8
+	if g.wide {
+		name, n = "z%08x", 16
+	}
+	return g.constant(fmt.Sprintf(name, value), func(add func(operand.Constant, int)) {
+		for range n {
 			add(operand.U32(value), 4)
 		}
 	})
@@ -246,6 +268,9 @@ func (g *generator) ones() vector {
 
 // join returns a register of which the halves are given, in registers of 128 bits.
 func (g *generator) join(first, second vector) vector {
+	if g.wide { // any of 32 registers
+		return g.y(g.VINSERTI32X4, operand.U8(1), second.AsX(), first.AsY())
+	}
 	return g.y(g.VINSERTI128, operand.U8(1), second.AsX(), first.AsY())
 }
 

@@ -7,7 +7,7 @@ const notEqual = operand.U8(0x04)
 
 // lerp is a + (b-a)*w, each step rounded.
 func (g *generator) lerp(a, b vector, w operand.Op) vector {
-	return g.y(g.VADDPS, g.y(g.VMULPS, w, g.y(g.VSUBPS, a, b)), a)
+	return g.v(g.VADDPS, g.v(g.VMULPS, w, g.v(g.VSUBPS, a, b)), a)
 }
 
 // mixes writes the functions that bring two results together: of averages in all lanes, and of averages, least and

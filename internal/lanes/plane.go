@@ -1,0 +1,98 @@
+package lanes
+
+import (
+	"farside/internal/cpuid"
+	"farside/internal/vk"
+)
+
+// What follows filters between texels of planes, for many lanes at once. It is there in AVX-512 only, and has the bits
+// that the steps for eight lanes have.
+
+const (
+	// PlaneLevels is how many levels a plane has at most.
+	PlaneLevels = 16
+	// PlaneWidth is the lanes of a vector.
+	PlaneWidth = 16
+	// SpanLanes is the lanes of a span.
+	SpanLanes = 256
+)
+
+// SpanWords is a component for each lane of a span.
+type SpanWords [SpanLanes]uint32
+
+// PlaneAxis is an axis of a plane: for each level its texels, the bytes from one to the next, and from where.
+type PlaneAxis struct {
+	Size, Step, Start [PlaneLevels]int32
+	PowersOfTwo       bool // all sizes are
+}
+
+// PlanePairs are Pairs of sixteen lanes.
+type PlanePairs struct {
+	At      [2][PlaneWidth]int32
+	Weights [PlaneWidth]uint32
+}
+
+// PlaneLods is what levels of detail are made of: the size of the first level in texels, a bias, the least and the most
+// level of detail, and the last level. No number is a NaN.
+type PlaneLods struct {
+	Width, Height           float64
+	Bias, Least, Most, Last float32
+	MipLinear               bool // between two levels
+}
+
+// Wide says whether this processor has the steps for planes.
+func Wide() bool { return Vectors() && cpuid.X86().AVX512 }
+
+// HasPlanes says whether the texels of a format can be read in planes, and filtered if the format is Linear.
+func (f *Format) HasPlanes() bool { return f.way != 0 && Wide() }
+
+// Lods computes the logarithms of the longer of the derivatives dx and dy, in texels, of so many lanes: the level of
+// detail is that and the bias, within the bounds. It gives false, and any numbers, if some derivative is such that the
+// logarithm isn't one of a normal number or of 0.
+func (p *PlaneLods) Lods(to *SpanWords, dx, dy *[2]SpanWords, lanes int) bool {
+	const atOnce = 32
+	return avx512Lods(&to[0], &dx[0][0], &dy[0][0], p, (lanes+atOnce-1)/atOnce) != 0
+}
+
+// Levels finds the levels that levels of detail ask for, without the bias and bounds: the first one, and if there is
+// one between two a second with the weight of it. It says whether any lane's weight is more than 0.
+func (p *PlaneLods) Levels(first, second, weights, lods *SpanWords, lanes int) bool {
+	return avx512Levels(&first[0], &second[0], &weights[0], &lods[0], p, vectorsOf(lanes)) != 0
+}
+
+// Pairs is Axis.Pairs without shifts, of coordinates from 0 to 1. No mode has a border.
+func (a *PlaneAxis) Pairs(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
+	lanes int) {
+	avx512Pairs(mode, &to[0], &u[0], &levels[0], a, vectorsOf(lanes))
+}
+
+// Nearest is Pairs for the nearest texels, which are the first ones.
+func (a *PlaneAxis) Nearest(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
+	lanes int) {
+	avx512Nearest(mode, &to[0], &u[0], &levels[0], a, vectorsOf(lanes))
+}
+
+// Layers adds to what was found along another axis where the layers begin that coordinates round to, of which there are
+// as many as texels of the first level.
+func (a *PlaneAxis) Layers(to *[SpanLanes / PlaneWidth]PlanePairs, z, levels *SpanWords, lanes int) {
+	avx512Layers(&to[0], &z[0], &levels[0], a, vectorsOf(lanes))
+}
+
+// PlaneNearest reads the texels at the first offsets of x and y, which lie inside as those of Plane do.
+func (f *Format) PlaneNearest(dst *[4]SpanWords, data []byte, x, y *[SpanLanes / PlaneWidth]PlanePairs, lanes int) {
+	avx512Read(f.way, f, &dst[0][0], data, &x[0], &y[0], vectorsOf(lanes))
+}
+
+// Plane is Quad for so many lanes. All offsets lie inside, also those of the lanes up to the next multiple of
+// PlaneWidth.
+func (f *Format) Plane(dst *[4]SpanWords, data []byte, x, y *[SpanLanes / PlaneWidth]PlanePairs, lanes int) {
+	avx512Quad(f.way, f, &dst[0][0], data, &x[0], &y[0], vectorsOf(lanes))
+}
+
+// MixSpan is Mix with a weighted average.
+func MixSpan(dst, other *[4]SpanWords, weights *SpanWords, lanes int) {
+	avx512AverageSome(&dst[0][0], &other[0][0], &weights[0], vectorsOf(lanes))
+}
+
+// vectorsOf is how many vectors have so many lanes.
+func vectorsOf(lanes int) int { return (lanes + PlaneWidth - 1) / PlaneWidth }

@@ -1,0 +1,150 @@
+package sampling
+
+import (
+	"math"
+
+	"farside/internal/lanes"
+	"farside/internal/vk"
+)
+
+// SpanLanes is the lanes of a span.
+const SpanLanes = lanes.SpanLanes
+
+// Span is what is sampled at once by a routine for many lanes, and the work on it. Lanes that don't count may ask for
+// anything.
+type Span struct {
+	Coordinates [3]lanes.SpanWords // along the axes, then the layer
+	Dx, Dy      [2]lanes.SpanWords // derivatives
+	Lod         lanes.SpanWords
+	Result      [4]lanes.SpanWords
+
+	other         [4]lanes.SpanWords
+	first, second lanes.SpanWords // levels
+	weights       lanes.SpanWords // of the second ones
+	pairs         [2][SpanLanes / lanes.PlaneWidth]lanes.PlanePairs
+}
+
+// plane is what a routine for spans knows: of a view with two axes and maybe layers, and filters that lie inside of it.
+type plane struct {
+	axes   [3]lanes.PlaneAxis
+	lods   lanes.PlaneLods
+	linear bool // the filter, of both
+}
+
+// newPlane makes the plane of a routine; nil where it samples otherwise.
+func (r *Routine) newPlane() *plane {
+	v, s := r.view, r.sampler
+	ok := v.format.HasPlanes() && v.axes == 2 && !v.cube && r.sources == nil && !r.instruction.compare &&
+		!s.unnormalized && s.reduction == vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE &&
+		len(v.levels) <= lanes.PlaneLevels && len(v.data) <= math.MaxInt32
+	for _, mode := range r.modes[:2] {
+		ok = ok && mode != vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER
+	}
+	if r.levels == someLevels {
+		ok = ok && r.mag == r.min && r.instruction.mode != LodZero
+	}
+	if !ok || r.levels == anisotropic {
+		return nil
+	}
+	p := &plane{linear: r.mag, lods: lanes.PlaneLods{Width: v.levels[0].texels[0], Height: v.levels[0].texels[1],
+		Bias: min(max(s.bias, -MaxLodBias), MaxLodBias), Least: s.minLod, Most: s.maxLod,
+		Last: float32(len(v.levels) - 1), MipLinear: s.mipLinear}}
+	if l := &p.lods; l.Bias != l.Bias || l.Least != l.Least || l.Most != l.Most {
+		return nil
+	}
+	for axis := range p.axes {
+		a := &p.axes[axis]
+		a.PowersOfTwo = true
+		for n := range v.levels {
+			from := &v.levels[n].Axes[axis]
+			if !from.Vectors {
+				return nil
+			}
+			a.Size[n], a.Step[n] = from.Size[0], int32(from.Step[0])
+			a.PowersOfTwo = a.PowersOfTwo && a.Size[n]&(a.Size[n]-1) == 0
+		}
+	}
+	for n := range v.levels {
+		p.axes[1].Start[n] = int32(v.levels[n].Start[0])
+	}
+	return p
+}
+
+// Spans says whether SampleSpan can be called for lookups by HasOffset, HasBias, HasMinLod and Compare all false.
+func (r *Routine) Spans() bool { return r != nil && r.plane != nil }
+
+// SampleSpan is Sample for so many lanes. It gives false where it can't: derivatives may be such that only Sample has
+// their level of detail.
+func (r *Routine) SampleSpan(s *Span, n int) bool {
+	p := r.plane
+	two := false
+	if r.levels == firstLevel {
+		clear(s.first[:])
+	} else {
+		if r.instruction.mode == LodGradient && !p.lods.Lods(&s.Lod, &s.Dx, &s.Dy, n) {
+			return false
+		}
+		two = p.lods.Levels(&s.first, &s.second, &s.weights, &s.Lod, n)
+	}
+	r.spanLevel(s, &s.Result, &s.first, n)
+	if two && r.view.format.Linear() {
+		r.spanLevel(s, &s.other, &s.second, n)
+		lanes.MixSpan(&s.Result, &s.other, &s.weights, n)
+	}
+	return true
+}
+
+// spanLevel samples one level in each lane.
+func (r *Routine) spanLevel(s *Span, dst *[4]lanes.SpanWords, levels *lanes.SpanWords, n int) {
+	v, p := r.view, r.plane
+	for axis := range v.axes {
+		a, mode := &p.axes[axis], r.modes[axis]
+		if p.linear {
+			a.Pairs(mode, &s.pairs[axis], &s.Coordinates[axis], levels, n)
+		} else {
+			a.Nearest(mode, &s.pairs[axis], &s.Coordinates[axis], levels, n)
+		}
+	}
+	if v.arrayed {
+		p.axes[2].Layers(&s.pairs[1], &s.Coordinates[2], levels, n)
+	}
+	if p.linear {
+		v.format.Plane(dst, v.data, &s.pairs[0], &s.pairs[1], n)
+	} else {
+		v.format.PlaneNearest(dst, v.data, &s.pairs[0], &s.pairs[1], n)
+	}
+}
+
+// Component is a component of what SampleSpan has found.
+func (r *Routine) Component(s *Span, c int) *lanes.SpanWords {
+	switch from := r.view.swizzle[c&3]; from {
+	case swizzleZero:
+		return &zeros
+	case swizzleOne:
+		if r.view.one() == 1 {
+			return &integerUnits
+		}
+		return &units
+	default:
+		return &s.Result[from&3]
+	}
+}
+
+// Coordinates is how many coordinates a span has for the routine.
+func (r *Routine) Coordinates() int {
+	if r.view.arrayed {
+		return r.view.axes + 1
+	}
+	return r.view.axes
+}
+
+// spanOf is a span of a word.
+func spanOf(word uint32) (w lanes.SpanWords) {
+	for i := range w {
+		w[i] = word
+	}
+	return w
+}
+
+// Spans of 0, and of 1 as a float and as an integer.
+var zeros, units, integerUnits = spanOf(0), spanOf(bits(1)), spanOf(1)

@@ -1,0 +1,199 @@
+package sampling
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"farside/internal/lanes"
+	"farside/internal/vk"
+)
+
+// spanFormats has one format for each way in which texels are decoded, and more.
+var spanFormats = []vk.Format{
+	vk.FORMAT_R8_UNORM, vk.FORMAT_R8G8_UNORM, vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_R8_SNORM,
+	vk.FORMAT_R8G8_SNORM, vk.FORMAT_R8G8B8A8_SNORM, vk.FORMAT_R16_UNORM, vk.FORMAT_R16G16_UNORM,
+	vk.FORMAT_R16G16B16A16_UNORM, vk.FORMAT_R16_SNORM, vk.FORMAT_R16G16_SNORM, vk.FORMAT_R16G16B16A16_SNORM,
+	vk.FORMAT_R16_SFLOAT, vk.FORMAT_R16G16_SFLOAT, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R32_SFLOAT,
+	vk.FORMAT_R32G32_SFLOAT, vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_A2B10G10R10_UNORM_PACK32,
+	vk.FORMAT_A2R10G10B10_UNORM_PACK32, vk.FORMAT_E5B9G9R9_UFLOAT_PACK32, vk.FORMAT_X8_D24_UNORM_PACK32,
+	vk.FORMAT_R8_UINT, vk.FORMAT_R8G8_UINT, vk.FORMAT_R8G8B8A8_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_R8G8_SINT,
+	vk.FORMAT_R8G8B8A8_SINT, vk.FORMAT_R16_UINT, vk.FORMAT_R16G16_UINT, vk.FORMAT_R16G16B16A16_UINT, vk.FORMAT_R16_SINT,
+	vk.FORMAT_R16G16_SINT, vk.FORMAT_R16G16B16A16_SINT, vk.FORMAT_R32_UINT, vk.FORMAT_R32G32_SINT,
+	vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_R8_SRGB,
+	vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_B10G11R11_UFLOAT_PACK32,
+}
+
+// randomSpan fills what a span asks for: some quads have derivatives of their own, some lanes others than their quad.
+func randomSpan(r *rand.Rand, s *Span, alike bool) {
+	number := func(scale float64) uint32 { return bits(float32(r.NormFloat64() * scale)) }
+	for i := range SpanLanes {
+		for axis := range 3 {
+			s.Coordinates[axis][i] = number(2)
+			if r.IntN(40) == 0 {
+				s.Coordinates[axis][i] = []uint32{0, bits(1), bits(1e30), bits(float32(math.NaN())), bits(-1e-30),
+					bits(float32(math.Inf(-1)))}[r.IntN(6)]
+			}
+		}
+		for axis := range 2 {
+			s.Dx[axis][i], s.Dy[axis][i] = number(0.05), number(0.05)
+			switch {
+			case i%4 > 0 && (alike || r.IntN(50) > 0):
+				s.Dx[axis][i], s.Dy[axis][i] = s.Dx[axis][i-1], s.Dy[axis][i-1]
+			case r.IntN(20) == 0:
+				s.Dx[axis][i], s.Dy[axis][i] = 0, 0
+			}
+		}
+		s.Lod[i] = number(4)
+		if r.IntN(40) == 0 {
+			s.Lod[i] = bits(float32(math.NaN()))
+		}
+	}
+}
+
+// TestSpans compares spans with chunks of lanes that are sampled in Go.
+func TestSpans(t *testing.T) {
+	if !lanes.Wide() {
+		t.Skip("this processor has no AVX-512")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	done := 0
+	for round := range 3000 {
+		f := spanFormats[round%len(spanFormats)]
+		extent := [3]uint32{1 + r.Uint32N(70), 1 + r.Uint32N(70), 1}
+		if r.IntN(2) == 0 {
+			extent = [3]uint32{1 << r.IntN(7), 1 << r.IntN(7), 1}
+		}
+		levels := uint32(1)
+		for size := max(extent[0], extent[1]); size > 1; size /= 2 {
+			levels++
+		}
+		viewType, layers := vk.ImageViewType(vk.IMAGE_VIEW_TYPE_2D), uint32(1)
+		if r.IntN(3) == 0 {
+			viewType, layers = vk.IMAGE_VIEW_TYPE_2D_ARRAY, 1+r.Uint32N(4)
+		}
+		p, v := newPicture(t, r, f, viewType, extent, 1+r.Uint32N(levels), layers)
+		if r.IntN(4) == 0 {
+			p.info.Swizzle = vk.ComponentMapping{R: vk.ComponentSwizzle(r.IntN(7)), A: vk.ComponentSwizzle(r.IntN(7))}
+		}
+		v, err := newImageView(&p.info, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := newImageView(&p.info, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := randomSampler(r)
+		info.MagFilter, info.MaxLod = info.MinFilter, 16
+		for axis, mode := range info.AddressMode {
+			if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
+				info.AddressMode[axis] = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE
+			}
+		}
+		sampler := NewSampler(info)
+		q := &Lookup{Mode: []LodMode{LodExplicit, LodGradient}[r.IntN(2)]}
+		s := new(Span)
+		randomSpan(r, s, r.IntN(2) == 0)
+		asked := *s
+		n := Width * (1 + r.IntN(SpanLanes/Width))
+		routine := v.Routine(sampler, q)
+		if !routine.Spans() {
+			t.Fatalf("%v with levels %d: no spans", f, len(v.levels))
+		}
+		if !routine.SampleSpan(s, n) {
+			continue
+		}
+		done++
+		for first := 0; first < n; first += Width {
+			for axis := range 3 {
+				copy(q.Coordinates[axis][:], asked.Coordinates[axis][first:])
+			}
+			for axis := range 2 {
+				copy(q.Dx[axis][:], asked.Dx[axis][first:])
+				copy(q.Dy[axis][:], asked.Dy[axis][first:])
+			}
+			copy(q.Lod[:], asked.Lod[first:])
+			var want Texels
+			plain.Routine(sampler, q).Sample(&want, q, All)
+			for c := range want {
+				got := routine.Component(s, c)[first:][:Width]
+				for i, w := range want[c] {
+					nan := float(w) != float(w) && float(got[i]) != float(got[i]) && v.format.Linear()
+					if got[i] != w && !nan {
+						t.Fatalf("%v of %v, %+v, mode %v, lane %d at %v, %v, component %d: %v, want %v", f, extent, info,
+							q.Mode, first+i, float(q.Coordinates[0][i]), float(q.Coordinates[1][i]), c, float(got[i]), float(w))
+					}
+				}
+			}
+		}
+	}
+	if done < 2000 {
+		t.Errorf("only %d spans were sampled", done)
+	}
+}
+
+// TestSpanRefuses shows what spans leave to others.
+func TestSpanRefuses(t *testing.T) {
+	if !lanes.Wide() {
+		t.Skip("this processor has no AVX-512")
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	_, v := newPicture(t, r, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{32, 32, 1}, 6, 1)
+	linear := SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, MaxLod: 16}
+	routine := v.Routine(NewSampler(&linear), &Lookup{Mode: LodGradient})
+	if !routine.Spans() {
+		t.Fatal("no spans of what they are for")
+	}
+	for _, d := range []float64{math.NaN(), math.Inf(1), 1e-200 * 0x1p-900, 1e-44} {
+		for at := range 4 {
+			s := new(Span)
+			randomSpan(r, s, true)
+			[]*lanes.SpanWords{&s.Dx[0], &s.Dx[1], &s.Dy[0], &s.Dy[1]}[at][77] = bits(float32(d))
+			want := d != d || math.IsInf(d, 0)
+			if got := !routine.SampleSpan(s, SpanLanes); got != want {
+				t.Errorf("a derivative of %v is refused: %v, want %v", d, got, want)
+			}
+		}
+	}
+	for name, change := range map[string]func(s *SamplerInfo){
+		"border":    func(s *SamplerInfo) { s.AddressMode[1] = vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER },
+		"nearest":   func(s *SamplerInfo) { s.MinFilter = vk.FILTER_NEAREST },
+		"reduction": func(s *SamplerInfo) { s.ReductionMode = vk.SAMPLER_REDUCTION_MODE_MAX },
+		"NaN":       func(s *SamplerInfo) { s.MipLodBias = float32(math.NaN()) },
+		"several":   func(s *SamplerInfo) { s.MaxAnisotropy = 4 },
+	} {
+		info := linear
+		change(&info)
+		if v.Routine(NewSampler(&info), &Lookup{Mode: LodGradient}).Spans() {
+			t.Errorf("%s: spans", name)
+		}
+	}
+}
+
+// BenchmarkSpans samples all lanes of a span; one operation is a lane.
+func BenchmarkSpans(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, f := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R8G8B8A8_SRGB} {
+		_, v := newPicture(b, r, f, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{256, 256, 1}, 9, 1)
+		for _, mip := range []vk.SamplerMipmapMode{vk.SAMPLER_MIPMAP_MODE_NEAREST, vk.SAMPLER_MIPMAP_MODE_LINEAR} {
+			q := &Lookup{Mode: LodGradient}
+			routine := v.Routine(NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+				MipmapMode: mip, MaxLod: 16}), q)
+			if !routine.Spans() {
+				b.Skip("this processor has no AVX-512")
+			}
+			s := new(Span)
+			for i := range SpanLanes {
+				x, y := float64(i/4*2+i&1), float64(i>>1&1)
+				s.Coordinates[0][i], s.Coordinates[1][i] = bits(float32(x/180)), bits(float32(y/180))
+				s.Dx[0][i], s.Dy[1][i] = bits(1.0/180), bits(1.0/180)
+			}
+			b.Run(f.String()+"/"+mip.String(), func(b *testing.B) {
+				for i := 0; i < b.N; i += SpanLanes {
+					routine.SampleSpan(s, SpanLanes)
+				}
+			})
+		}
+	}
+}
