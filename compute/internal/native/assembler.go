@@ -169,6 +169,7 @@ var (
 	vpermi2d      = opcode{1, 2, 0x76, false}
 	vshuff64x2    = opcode{quad | 1, 3, 0x23, false}
 	shift64       = opcode{1, 1, 0x73, false}
+	vpmullq       = opcode{quad | 1, 2, 0x40, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
