@@ -95,6 +95,7 @@ type compiler struct {
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
 	single    bool     // code is for one chunk at a time
+	skipping  bool     // what gathers give lanes that don't take part doesn't matter
 	paired    bool     // it is for two
 	halved    bool     // it is for one of two
 	at        int      // the instruction under way

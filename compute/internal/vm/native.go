@@ -95,7 +95,7 @@ func (e *Engine) makeNative(p *program.Program) {
 		group = groupRegister(p)
 	}
 	code, err := native.Compile(runs,
-		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Group: group})
+		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Skip: !e.Partial, Group: group})
 	if err != nil {
 		e.streamed, e.regions, e.area = nil, nil, 0
 		return // the kernels do it
