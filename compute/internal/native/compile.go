@@ -466,6 +466,11 @@ func (c *compiler) inst(in *Inst) {
 		c.load(in)
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
 		c.shuffle(in)
+	case Reduce, Ballot:
+		c.together(in)
+		return
+	case First, Elect:
+		c.together(in)
 	case kernel.LoadPrivate32:
 		c.loadPrivate(in)
 	case kernel.StorePrivate32:

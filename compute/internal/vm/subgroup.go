@@ -95,7 +95,7 @@ func (w *worker) subgroup(op *program.SubgroupOp) {
 			g.execute(first)
 		}
 	}
-	if t := op.Type; t != nil && t.Kind == spirv.TypeFloat && t.Width == 16 && op.Combines {
+	if isHalf(op.Type) && op.Combines {
 		round := kernel.Args{Dst: w.bind(op.Dst[0]), A: w.bind(op.Dst[0])}
 		if op.Dst[0].Uniform() {
 			w.kernels.Ops[kernel.RoundF16](&round, 0, 1)
@@ -104,6 +104,9 @@ func (w *worker) subgroup(op *program.SubgroupOp) {
 		}
 	}
 }
+
+// isHalf says whether a type is that of floats of 16 bits, whose lanes have 32.
+func isHalf(t *spirv.Type) bool { return t != nil && t.Kind == spirv.TypeFloat && t.Width == 16 }
 
 // part is how many lanes of the subgroup lie in one chunk; they begin there at inChunk.
 func (g *group) part() int { return min(g.size, kernel.Width) }
