@@ -256,7 +256,7 @@ func (c *compiler) floatToSigned() {
 	c.two(vpand, c.result(), t, reg(u))
 }
 
-// mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows.
+// mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows. No B is 0.
 func (c *compiler) mulAddSat(in *Inst) {
 	t, u, w := spare[0], spare[1], spare[2]
 	factor := in.Immediate
@@ -266,10 +266,12 @@ func (c *compiler) mulAddSat(in *Inst) {
 		c.shift(shift32, left, t, a, n)  // the product
 		c.shift(shift32, right, w, t, n) // a, if it fits
 		c.two(vpcmpeqd, w, w, reg(a))    // a is not needed from here on
-		c.two(vpaddd, t, t, c.reads(1))  // the sum
-		c.two(vpmaxud, u, t, c.reads(1)) // the sum, if it fits
-		c.two(vpcmpeqd, u, u, reg(t))
-		c.two(vpand, w, w, reg(u))
+		if in.B.Valid {
+			c.two(vpaddd, t, t, c.reads(1))  // the sum
+			c.two(vpmaxud, u, t, c.reads(1)) // the sum, if it fits
+			c.two(vpcmpeqd, u, u, reg(t))
+			c.two(vpand, w, w, reg(u))
+		}
 		c.not(w, w)
 		c.two(vpor, c.result(), t, reg(w))
 		return
@@ -279,12 +281,14 @@ func (c *compiler) mulAddSat(in *Inst) {
 	c.two(vpmuludq, t, a, f)
 	c.shift(shift64, right, u, a, 32)
 	c.two(vpmuludq, u, u, f)
-	b := c.vector(1, w)
-	c.shift(shift64, right, w, b, 32) // b may be w: its even lanes come from where it lies, then
-	c.two(vpaddq, u, u, reg(w))       // the odd lanes
-	b = c.vector(1, w)
-	c.two(vpand, w, b, c.quads(math.MaxUint32))
-	c.two(vpaddq, t, t, reg(w)) // the even ones
+	if in.B.Valid {
+		b := c.vector(1, w)
+		c.shift(shift64, right, w, b, 32) // b may be w: its even lanes come from where it lies, then
+		c.two(vpaddq, u, u, reg(w))       // the odd lanes
+		b = c.vector(1, w)
+		c.two(vpand, w, b, c.quads(math.MaxUint32))
+		c.two(vpaddq, t, t, reg(w)) // the even ones
+	}
 	c.shift(shift64, left, w, u, 32)
 	c.immediate(vpblendd, w, t, reg(w), 0xaa) // the low words
 	c.shift(shift64, right, t, t, 32)

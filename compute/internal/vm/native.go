@@ -230,6 +230,11 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	case program.Kernel:
 		n.Once = in.Dst.Uniform()
 		n.Count = e.countOf(p, in)
+		if n.Op == kernel.MulAddSat {
+			if b, ok := constantOf(p, in.B); ok && b == 0 {
+				n.B = native.Register{}
+			}
+		}
 	case program.Assign:
 		n.Op, n.Once = kernel.MoveMasked32, in.Dst.Uniform()
 		if n.Dst.Wide {
@@ -283,15 +288,22 @@ func (e *Engine) countOf(p *program.Program, in *program.Inst) uint8 {
 		bits = 63
 		fallthrough
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
-		// The registers of constants come first, one after the other.
-		i, found := slices.BinarySearchFunc(p.Constants, in.B.Offset, func(c program.Constant, at uint32) int {
-			return cmp.Compare(c.Register.Offset, at)
-		})
-		if found && p.Constants[i].Register == in.B {
-			return uint8(p.Constants[i].Bits&bits) + 1
+		if n, ok := constantOf(p, in.B); ok {
+			return uint8(n&bits) + 1
 		}
 	}
 	return 0
+}
+
+// constantOf is the value of a register, if that is a constant's. Their registers come first, one after the other.
+func constantOf(p *program.Program, r program.Register) (uint64, bool) {
+	i, found := slices.BinarySearchFunc(p.Constants, r.Offset, func(c program.Constant, at uint32) int {
+		return cmp.Compare(c.Register.Offset, at)
+	})
+	if found && p.Constants[i].Register == r {
+		return p.Constants[i].Bits, true
+	}
+	return 0, false
 }
 
 // wholeReads is what a run reads in other chunks than the one under way. A run doesn't write it: its code is done with
