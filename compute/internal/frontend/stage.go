@@ -239,7 +239,7 @@ func (c *compiler) derivative(v ir.Value, direction uint32, coarse bool) ir.Valu
 		return c.g.Op2(kernel.SubF32, c.quad(spirv.OpGroupNonUniformQuadBroadcast, v, direction), first)
 	}
 	other := c.quad(spirv.OpGroupNonUniformQuadSwap, v, direction-1)
-	lane := c.g.Add(ir.Node{Op: ops.Builtin, Imm: uint64(spirv.BuiltInSubgroupLocalInvocationId)})
+	lane := c.subgroupLane()
 	second := c.g.Op1(kernel.I32ToMask, c.g.Op2(kernel.AndI32, lane, c.g.C32(direction)))
 	return c.g.Choose(second, c.g.Op2(kernel.SubF32, v, other), c.g.Op2(kernel.SubF32, other, v))
 }

@@ -24,6 +24,9 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 	boolean := func(x ir.SubgroupCall, s []ir.Value) ir.Value {
 		return c.subgroup(i.Op, x, s, 0, []bool{false})[0]
 	}
+	if c.options.SubgroupSize <= 32 && c.lowerBallot(i, operands) {
+		return true
+	}
 	words := []bool{false, false, false, false}
 	switch i.Op {
 	case spirv.OpGroupNonUniformElect:

@@ -304,6 +304,9 @@ func (c *compiler) limits(in *Inst, bytes int32, none label) {
 	c.addFrom(rax, base)
 }
 
+// skips says whether a gather leaves out lanes that don't take part: they may be many, and far from each other.
+func (c *compiler) skips(in *Inst) bool { return c.skipping && c.mode == Masked && in.Pattern == Any }
+
 // gatherLanes writes a load of lanes at any places; what lies outside of the memory is 0.
 func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	t, mask, r := spare[0], spare[1], spare[2]
@@ -314,11 +317,17 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	c.setLow(mask, r10)
 	c.one(vpbroadcastd, mask, reg(mask))
 	if c.wide {
+		if c.skips(in) {
+			c.masked = activeBits
+		}
 		c.compareTo(vpcmpud, 0, 1, t, reg(mask), isAtMost)
 		c.gatherBy(vgatherdps, 1, r, at(rax, 0), t)
 	} else {
 		c.two(vpminud, mask, mask, reg(t))
 		c.two(vpcmpeqd, mask, mask, reg(t))
+		if c.skips(in) {
+			c.two(vpand, mask, mask, reg(c.active(spare[3])))
+		}
 		c.gather(vgatherdps, r, at(rax, 0), t, mask)
 	}
 	c.place(none)

@@ -169,6 +169,9 @@ var (
 	vpermi2d      = opcode{1, 2, 0x76, false}
 	vshuff64x2    = opcode{quad | 1, 3, 0x23, false}
 	shift64       = opcode{1, 1, 0x73, false}
+	vpmullq       = opcode{quad | 1, 2, 0x40, false}
+	vreducepd     = opcode{quad | 1, 3, 0x56, false}
+	vscalefpd     = opcode{quad | 1, 2, 0x2c, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
@@ -184,8 +187,8 @@ var evexW = map[opcode]uint8{
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
 	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
-	vshuff64x2: quad,
-	vaddpd:     quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
+	vshuff64x2: quad, vreducepd: quad, vscalefpd: quad,
+	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
 	vfnmadd231pd: quad, vfnmadd231ps: 0,
 	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,

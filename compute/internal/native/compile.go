@@ -95,6 +95,7 @@ type compiler struct {
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
 	single    bool     // code is for one chunk at a time
+	skipping  bool     // what gathers give lanes that don't take part doesn't matter
 	paired    bool     // it is for two
 	halved    bool     // it is for one of two
 	at        int      // the instruction under way
@@ -465,6 +466,11 @@ func (c *compiler) inst(in *Inst) {
 		c.load(in)
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
 		c.shuffle(in)
+	case Reduce, Ballot:
+		c.together(in)
+		return
+	case First, Elect:
+		c.together(in)
 	case kernel.LoadPrivate32:
 		c.loadPrivate(in)
 	case kernel.StorePrivate32:

@@ -61,6 +61,17 @@ func TestEncodingHigh(t *testing.T) {
 		s.blendBy(2, dst, a, b)
 		add(b, "vblendmps ymm%d{k2}, ymm%d, %s", dst, a, b.text("ymmword", "ymm"))
 	})
+	for _, dst := range append(vectors, 0) {
+		for _, b := range operands {
+			s.evex(vpmullq, quad, uint8(dst), 9, b, 0)
+			add(b, "vpmullq ymm%d, ymm9, %s", dst, b.text("ymmword", "ymm"))
+		}
+		for w, name := range map[uint8]string{0: "vprold", quad: "vprolq"} {
+			s.evex(shift32, w, rotates, uint8(dst), reg(20), 1)
+			s.bytes(13)
+			add(operand{}, "%s ymm%d, ymm20, 13", name, dst)
+		}
+	}
 	highUnary(s, vectors, operands, add)
 	highMoves(s, vectors, addresses, add)
 	compareWithAssembler(t, s.code, text)

@@ -78,21 +78,23 @@ func (h *inHalves) both(f func(h *inHalves) vector) {
 	h.withLow(0, spare[0], spare[1])
 }
 
-// putLow stores the result of the lower half, number k of two.
+// putLow keeps the result of the lower half, number k of two.
 func (c *compiler) putLow(k int32, v vector) {
-	wide := c.wide
-	c.wide = false
+	if c.wide {
+		c.move(halfPlaces[k], reg(v))
+		return
+	}
 	c.store(at(file, c.scratch+32*k), v)
-	c.wide = wide
 }
 
 // withLow puts the result of the upper half beside it.
 func (c *compiler) withLow(k int32, dst, upper vector) {
-	wide := c.wide
-	c.wide = false
-	c.one(vmovups, dst, memory(at(file, c.scratch+32*k)))
-	c.wide = wide
-	c.immediate(vinsertf128, dst, dst, reg(upper), 1)
+	low := halfPlaces[k]
+	if !c.wide {
+		low = dst
+		c.one(vmovups, dst, memory(at(file, c.scratch+32*k)))
+	}
+	c.immediate(vinsertf128, dst, low, reg(upper), 1)
 }
 
 // function makes an operation that f computes in 64 bits.
@@ -127,6 +129,19 @@ func (c *compiler) exp2(x vector) {
 	c.two(vpaddq, x, shifted, reg(sum))
 }
 
+// exp2Float makes 2**x of x, of which 32-bit floats are made: beyond Steep, too, they are infinities and zeros.
+func (c *compiler) exp2Float(x vector) {
+	if !c.wide {
+		c.exp2(x)
+		return
+	}
+	fraction, sum := spare[2], spare[3]
+	c.immediate(vreducepd, fraction, 0, reg(x), 0) // 0 of an infinity
+	c.two(vsubpd, x, x, reg(fraction))
+	c.polynomial(sum, fraction, series.Exp2)
+	c.two(vscalefpd, x, sum, reg(x))
+}
+
 // exponential makes 2**(A * factor).
 func exponential(factor float64) func(c *compiler) {
 	return function(1, func(h *inHalves) vector {
@@ -135,7 +150,7 @@ func exponential(factor float64) func(c *compiler) {
 		if factor != 1 {
 			h.two(vmulpd, x, x, h.float64s(factor))
 		}
-		h.exp2(x)
+		h.exp2Float(x)
 		return x
 	})
 }
@@ -223,7 +238,7 @@ func (c *compiler) power() {
 		h.log2()
 		h.wide(1, spare[0])
 		h.two(vmulpd, spare[0], spare[1], reg(spare[0]))
-		h.exp2(spare[0])
+		h.exp2Float(spare[0])
 		return spare[0]
 	})
 	t := spare[1]

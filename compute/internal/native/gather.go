@@ -143,12 +143,26 @@ func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets
 		offsets = t
 	}
 	unit, words := int(loads[0].unit()), [2]vector{low}
+	skip := c.wide && c.skips(&loads[0])
+	lanes := func(upper uint8) {
+		switch {
+		case !c.wide:
+			c.two(vpcmpeqd, mask, mask, reg(mask))
+		case skip:
+			c.shiftBits(1, activeBits, 8*upper)
+		default:
+			c.allBits(1)
+		}
+	}
 	if len(loads)*unit <= 4 {
-		c.gatherAll(vgatherdps, low, from, offsets, mask)
+		lanes(0)
+		c.gatherWith(vgatherdps, low, from, offsets, mask)
 	} else {
-		c.gatherAll(vgatherdpd, low, from, offsets, mask)
+		lanes(0)
+		c.gatherWith(vgatherdpd, low, from, offsets, mask)
 		c.upper(t, offsets)
-		c.gatherAll(vgatherdpd, high, from, t, mask)
+		lanes(1)
+		c.gatherWith(vgatherdpd, high, from, t, mask)
 		words = [2]vector{t, mask}
 		for i, order := range [2]uint8{0x88, 0xdd} {
 			if c.wide {
@@ -175,16 +189,13 @@ func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets
 	}
 }
 
-// gatherAll writes a gather of all lanes.
-func (c *compiler) gatherAll(o opcode, dst vector, from address, offsets, mask vector) {
+// gatherWith writes a gather of the lanes in K1, where vectors have 512 bits, or in mask.
+func (c *compiler) gatherWith(o opcode, dst vector, from address, offsets, mask vector) {
+	c.two(vpxor, dst, dst, reg(dst))
 	if c.wide {
-		c.allBits(1)
-		c.two(vpxor, dst, dst, reg(dst))
 		c.gatherBy(o, 1, dst, from, offsets)
 		return
 	}
-	c.two(vpcmpeqd, mask, mask, reg(mask))
-	c.two(vpxor, dst, dst, reg(dst))
 	c.gather(o, dst, from, offsets, mask)
 }
 
@@ -209,6 +220,9 @@ func (c *compiler) gatherPointer(in *Inst, offsets vector, end uint64, slow labe
 	c.setLow(t, r10)
 	c.one(vpbroadcastd, t, reg(t))
 	if c.wide {
+		if c.skips(in) {
+			c.masked = activeBits
+		}
 		c.compareTo(vpcmpud, 0, 1, offsets, reg(t), isNotAtMost)
 		c.testBits(1)
 	} else {

@@ -95,7 +95,7 @@ func (n *planner) early(i int) bool {
 		if i < 0 || marks[i] {
 			continue
 		}
-		if n.insts[i].accesses() {
+		if n.insts[i].accesses() || n.insts[i].Combines() {
 			return false
 		}
 		marks[i] = true

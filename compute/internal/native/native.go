@@ -38,9 +38,10 @@ const (
 // which C is the first; no other instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op
-	Once               bool // it is for one chunk, not for each; in the run it reads only results of others with Once
-	Keep               bool // Dst is read after the run
-	Stream             bool // of a store: it may go past the caches
+	By                 kernel.Op // of Reduce
+	Once               bool      // it is for one chunk, not for each; in the run it reads only results of others with Once
+	Keep               bool      // Dst is read after the run
+	Stream             bool      // of a store: it may go past the caches
 	Pattern            Pattern
 	Words              uint8 // of Consecutive and Linear: the words from a lane to the next, 1 to MostWords; 0 is a value
 	Slot               int32
@@ -85,7 +86,7 @@ func Supports(in *Inst) bool {
 		return in.A.Wide && !in.Base.Valid && !in.Once
 	case kernel.LoadPrivate32, kernel.StorePrivate32:
 		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
-	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
+	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap, Reduce, Ballot, First, Elect:
 		return in.isShuffle()
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1

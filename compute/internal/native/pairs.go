@@ -332,9 +332,8 @@ func (c *compiler) mulAddSatPair(in *Inst) {
 	if bits.OnesCount64(factor) == 1 {
 		n := uint8(bits.TrailingZeros64(factor))
 		a := c.vector(0, u)
+		c.compareTo(vpcmpud, 0, 1, a, c.words(math.MaxUint32>>n), isAtMost)
 		c.shift(shift32, left, t, a, n)
-		c.shift(shift32, right, w, t, n)
-		c.compareTo(vpcmpd, 0, 1, w, reg(a), isEqual)
 	} else {
 		f := c.quads(factor)
 		a := c.vector(0, u)
@@ -347,12 +346,14 @@ func (c *compiler) mulAddSatPair(in *Inst) {
 		c.immediate(vpblendd, t, t, reg(u), 0xaa) // the low ones
 		c.compareTo(vpcmpd, 0, 1, w, operand{vector: c.zeros(u)}, isEqual)
 	}
-	b := c.vector(1, w)
-	c.two(vpaddd, t, t, reg(b))
-	c.masked = 1
-	c.compareTo(vpcmpud, 0, 1, t, reg(b), isNotLess)
-	c.move(u, c.words(math.MaxUint32))
-	c.blendBy(1, c.result(), u, reg(t))
+	if in.B.Valid {
+		b := c.vector(1, w)
+		c.two(vpaddd, t, t, reg(b))
+		c.masked = 1
+		c.compareTo(vpcmpud, 0, 1, t, reg(b), isNotLess)
+	}
+	c.bits(knot, 1, 0, 1)
+	c.blendBy(1, c.result(), t, c.words(math.MaxUint32))
 }
 
 func (c *compiler) zeros(v vector) vector {

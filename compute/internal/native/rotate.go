@@ -6,15 +6,18 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// joinRotations gives the instructions with two shifts of a word by constants, and what puts their results together,
-// as a rotation, which AVX-512 has. The shifts become nothing, so that each instruction stays at its index. They lie
+// joinRotations gives the instructions with two shifts by constants, and what puts their results together, as a
+// rotation, which AVX-512 has. The shifts become nothing, so that each instruction stays at its index. They lie
 // right before: nothing takes the word's place in the register file until the rotation reads it.
 func joinRotations(insts []Inst, fixed []Register) []Inst {
 	joined := false
 	for i := 2; i < len(insts); i++ {
 		in, l, r := &insts[i], &insts[i-2], &insts[i-1]
+		toLeft, toRight, bits := kernel.ShlI32, kernel.ShrU32, uint8(32)
 		switch in.Op {
 		case kernel.OrI32, kernel.XorI32, kernel.AddI32:
+		case kernel.OrI64, kernel.XorI64, kernel.AddI64:
+			toLeft, toRight, bits = kernel.ShlI64, kernel.ShrU64, 64
 		default:
 			continue
 		}
@@ -23,10 +26,10 @@ func joinRotations(insts []Inst, fixed []Register) []Inst {
 			slices.Contains(fixed, r.Dst) || readsAgain(insts[i:], l.Dst) || readsAgain(insts[i:], r.Dst) {
 			continue
 		}
-		if l.Op == kernel.ShrU32 {
+		if l.Op == toRight {
 			l, r = r, l
 		}
-		if l.Op != kernel.ShlI32 || r.Op != kernel.ShrU32 || l.Count < 2 || l.Count+r.Count != 32+2 {
+		if l.Op != toLeft || r.Op != toRight || l.Count < 2 || l.Count+r.Count != bits+2 {
 			continue
 		}
 		rotation := Inst{Op: rotate, A: l.A, Dst: in.Dst, Count: l.Count, Once: in.Once, Keep: in.Keep}
@@ -52,9 +55,13 @@ func readsAgain(insts []Inst, r Register) bool {
 	return false
 }
 
-// rotate is VPROLD.
+// rotate is VPROLD, or VPROLQ.
 func (c *compiler) rotate(in *Inst) {
+	w := uint8(0)
+	if in.Dst.Wide {
+		w = quad
+	}
 	a := c.vector(0, spare[0])
-	c.evex(shift32, 0, rotates, uint8(c.result()), reg(a), 1)
+	c.evex(shift32, w, rotates, uint8(c.result()), reg(a), 1)
 	c.bytes(in.Count - 1)
 }

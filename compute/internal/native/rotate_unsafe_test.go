@@ -13,20 +13,27 @@ import (
 func TestRotations(t *testing.T) {
 	need(t)
 	joined := 0
-	for seed := range uint64(300) {
+	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		left, right := 1+r.IntN(31), 0
-		right = 32 - left
-		if r.IntN(4) == 0 {
-			right = r.IntN(32)
+		bits, from, wide := 32, 3, seed%2 == 1
+		ops := []kernel.Op{kernel.ShlI32, kernel.ShrU32, kernel.OrI32, kernel.XorI32}
+		lanes, shared := varying, uniform
+		if wide {
+			bits, from, lanes, shared = 64, 0, wideVarying, wideUniform
+			ops = []kernel.Op{kernel.ShlI64, kernel.ShrU64, kernel.OrI64, kernel.XorI64}
 		}
-		register := func() Register { return varying(3 + r.IntN(5)) }
+		left, right := 1+r.IntN(bits-1), 0
+		right = bits - left
+		if r.IntN(4) == 0 {
+			right = r.IntN(bits)
+		}
+		register := func() Register { return lanes(from + r.IntN(5)) }
 		x := register()
 		run := []Inst{
-			{Op: kernel.ShlI32, A: x, B: uniform(3), Count: uint8(left) + 1, Dst: register()},
-			{Op: kernel.ShrU32, A: x, B: uniform(4), Count: uint8(right) + 1, Dst: register()},
-			{Op: kernel.OrI32, A: register(), B: register(), Dst: register(), Keep: true},
-			{Op: kernel.XorI32, A: register(), B: varying(9), Dst: varying(9), Keep: true},
+			{Op: ops[0], A: x, B: shared(3), Count: uint8(left) + 1, Dst: register()},
+			{Op: ops[1], A: x, B: shared(4), Count: uint8(right) + 1, Dst: register()},
+			{Op: ops[2], A: register(), B: register(), Dst: register(), Keep: true},
+			{Op: ops[3], A: register(), B: lanes(6), Dst: lanes(6), Keep: true},
 		}
 		if r.IntN(4) > 0 {
 			run[2].A, run[2].B = run[0].Dst, run[1].Dst
@@ -51,7 +58,11 @@ func TestRotations(t *testing.T) {
 		}
 		for i, n := range []int{3: left, 4: right} {
 			for k := range uint32(8) {
-				*(*uint32)(unsafe.Pointer(&got.file[uniform(i).Offset+4*k])) = uint32(n)
+				if wide {
+					*(*uint64)(unsafe.Pointer(&got.file[shared(i).Offset+8*k])) = uint64(n)
+				} else {
+					*(*uint32)(unsafe.Pointer(&got.file[shared(i).Offset+4*k])) = uint32(n)
+				}
 			}
 		}
 		want.copy(got)

@@ -32,8 +32,8 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.ShrS32:         shift(vpsravd, rightSigned),
 	kernel.LtU32:          (*compiler).lessUnsigned,
 	kernel.LeU32:          (*compiler).lessEqualUnsigned,
-	kernel.MinF32:         extreme(vminps, vorps),
-	kernel.MaxF32:         extreme(vmaxps, vandps),
+	kernel.MinF32:         extreme(extremes[kernel.MinF32]),
+	kernel.MaxF32:         extreme(extremes[kernel.MaxF32]),
 	kernel.FmaF32:         (*compiler).fma,
 	kernel.MulAddF32:      product(vaddps, false),
 	kernel.MulSubF32:      product(vsubps, false),
@@ -82,19 +82,24 @@ func constant(o opcode, n uint32) func(c *compiler) {
 	}
 }
 
-// extreme makes a minimum or maximum of floats; combine takes the right one of two zeros.
-func extreme(o, combine opcode) func(c *compiler) {
+// extreme makes a minimum or maximum of floats, one of extremes.
+func extreme(e [2]opcode) func(c *compiler) {
 	return func(c *compiler) {
 		// The instructions give the second operand if both are zeros or one is a NaN.
-		a, b, t, u := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
-		c.two(o, t, a, reg(b))
-		c.two(o, u, b, reg(a))
-		c.two(combine, t, t, reg(u))
-		c.immediate(vcmpps, u, a, reg(a), 3)
-		c.blend(t, t, reg(b), u)
-		c.immediate(vcmpps, u, b, reg(b), 3)
-		c.blend(c.result(), t, reg(a), u)
+		a, b := c.vector(0, spare[0]), c.vector(1, spare[1])
+		c.extremeOf(e[0], e[1], c.result(), a, b, spare[2], spare[3])
 	}
+}
+
+// extremeOf is that of a and b; dst may be one of them, t and u are needed.
+func (c *compiler) extremeOf(o, combine opcode, dst, a, b, t, u vector) {
+	c.two(o, t, a, reg(b))
+	c.two(o, u, b, reg(a))
+	c.two(combine, t, t, reg(u))
+	c.immediate(vcmpps, u, a, reg(a), 3)
+	c.blend(t, t, reg(b), u)
+	c.immediate(vcmpps, u, b, reg(b), 3)
+	c.blend(dst, t, reg(a), u)
 }
 
 // product makes A*B o C with both roundings; last says that it is C o A*B.
@@ -251,7 +256,7 @@ func (c *compiler) floatToSigned() {
 	c.two(vpand, c.result(), t, reg(u))
 }
 
-// mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows.
+// mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows. No B is 0.
 func (c *compiler) mulAddSat(in *Inst) {
 	t, u, w := spare[0], spare[1], spare[2]
 	factor := in.Immediate
@@ -261,10 +266,12 @@ func (c *compiler) mulAddSat(in *Inst) {
 		c.shift(shift32, left, t, a, n)  // the product
 		c.shift(shift32, right, w, t, n) // a, if it fits
 		c.two(vpcmpeqd, w, w, reg(a))    // a is not needed from here on
-		c.two(vpaddd, t, t, c.reads(1))  // the sum
-		c.two(vpmaxud, u, t, c.reads(1)) // the sum, if it fits
-		c.two(vpcmpeqd, u, u, reg(t))
-		c.two(vpand, w, w, reg(u))
+		if in.B.Valid {
+			c.two(vpaddd, t, t, c.reads(1))  // the sum
+			c.two(vpmaxud, u, t, c.reads(1)) // the sum, if it fits
+			c.two(vpcmpeqd, u, u, reg(t))
+			c.two(vpand, w, w, reg(u))
+		}
 		c.not(w, w)
 		c.two(vpor, c.result(), t, reg(w))
 		return
@@ -274,12 +281,14 @@ func (c *compiler) mulAddSat(in *Inst) {
 	c.two(vpmuludq, t, a, f)
 	c.shift(shift64, right, u, a, 32)
 	c.two(vpmuludq, u, u, f)
-	b := c.vector(1, w)
-	c.shift(shift64, right, w, b, 32) // b may be w: its even lanes come from where it lies, then
-	c.two(vpaddq, u, u, reg(w))       // the odd lanes
-	b = c.vector(1, w)
-	c.two(vpand, w, b, c.quads(math.MaxUint32))
-	c.two(vpaddq, t, t, reg(w)) // the even ones
+	if in.B.Valid {
+		b := c.vector(1, w)
+		c.shift(shift64, right, w, b, 32) // b may be w: its even lanes come from where it lies, then
+		c.two(vpaddq, u, u, reg(w))       // the odd lanes
+		b = c.vector(1, w)
+		c.two(vpand, w, b, c.quads(math.MaxUint32))
+		c.two(vpaddq, t, t, reg(w)) // the even ones
+	}
 	c.shift(shift64, left, w, u, 32)
 	c.immediate(vpblendd, w, t, reg(w), 0xaa) // the low words
 	c.shift(shift64, right, t, t, 32)

@@ -13,6 +13,10 @@ const (
 	ShuffleDown   // this one + A
 	QuadBroadcast // lane A & 3 of the four to which this one belongs
 	QuadSwap      // this one ^ (A + 1)
+	Reduce        // all values of Apart lanes, which operation By combines
+	Ballot        // a bit for each lane of the subgroup in which the value is true
+	First         // that of lane 0
+	Elect         // true in lane 0; there is no value
 
 	// Control flow of a region, as instructions of package program have it. Target is the index of an instruction of the
 	// region, or their number: the end of the region. A mask that is none is that of lanes that have ended.
@@ -37,7 +41,7 @@ func (in *Inst) Shuffles() bool {
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
 		return true
 	}
-	return false
+	return in.All()
 }
 
 // shuffle writes a Shuffle or its like: lanes are gathered from the register file.
@@ -107,5 +111,8 @@ func (c *compiler) exchange(in *Inst) {
 
 // isShuffle says whether a shuffle has code.
 func (in *Inst) isShuffle() bool {
+	if in.All() {
+		return in.isGroup()
+	}
 	return in.Shuffles() && !in.Once && in.C.Step > 0 && in.Dst.Step > 0 && in.Dst != in.C && in.Immediate > 0
 }

@@ -34,6 +34,9 @@ func (c *compiler) expand(run []Inst) []Inst {
 	if !slices.ContainsFunc(run, func(in Inst) bool { return in.isWide() }) {
 		return run
 	}
+	if avx512() {
+		run = joinRotations(run, nil)
+	}
 	var list []Inst
 	place := make([]int32, len(run)+1)
 	for i := range run {
@@ -314,6 +317,11 @@ func wideConstant(o opcode, n uint64) func(c *compiler) {
 
 // multiplyWide adds the products of the low words, and of a low with a high one 32 bits higher.
 func (c *compiler) multiplyWide() {
+	if avx512() {
+		a, b := c.vector(0, spare[0]), c.reads(1)
+		c.evex(vpmullq, quad, uint8(c.result()), uint8(a), b, 0)
+		return
+	}
 	a, b, t, u := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
 	c.shift(shift64, right, t, a, 32)
 	c.two(vpmuludq, t, t, reg(b))

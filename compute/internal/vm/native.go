@@ -83,6 +83,7 @@ func (e *Engine) makeNative(p *program.Program) {
 			runs = append(runs, r)
 			starts = append(starts, from)
 			e.storing = append(e.storing, slices.ContainsFunc(r, storesToSlot))
+			e.together = append(e.together, slices.ContainsFunc(r, func(in native.Inst) bool { return in.All() }))
 		}
 		from += max(len(r), 1)
 	}
@@ -95,7 +96,7 @@ func (e *Engine) makeNative(p *program.Program) {
 		group = groupRegister(p)
 	}
 	code, err := native.Compile(runs,
-		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Group: group})
+		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Skip: !e.Partial, Group: group})
 	if err != nil {
 		e.streamed, e.regions, e.area = nil, nil, 0
 		return // the kernels do it
@@ -134,7 +135,7 @@ func (e *Engine) makeRegions(p *program.Program, runs *[][]native.Inst, starts *
 		e.regions = append(e.regions, *r)
 		*runs = append(*runs, run)
 		*starts = append(*starts, l.first)
-		e.storing = append(e.storing, false)
+		e.storing, e.together = append(e.storing, false), append(e.together, false)
 		ends[l.first], last = l.end, l.end
 	}
 	return ends
@@ -162,7 +163,7 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 	renamed := map[native.Register]native.Register{}
 	names := uint32(0)
 	stored := false
-	whole := wholeReads{written: map[native.Register]bool{}, read: map[native.Register]bool{}}
+	whole := wholeReads{map[native.Register]bool{}, map[native.Register]bool{}, map[native.Register]bool{}}
 	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
 	uses := maskUses{partial: e.Partial}
 	at := from
@@ -229,6 +230,11 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	case program.Kernel:
 		n.Once = in.Dst.Uniform()
 		n.Count = e.countOf(p, in)
+		if n.Op == kernel.MulAddSat {
+			if b, ok := constantOf(p, in.B); ok && b == 0 {
+				n.B = native.Register{}
+			}
+		}
 	case program.Assign:
 		n.Op, n.Once = kernel.MoveMasked32, in.Dst.Uniform()
 		if n.Dst.Wide {
@@ -255,16 +261,9 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	case program.AccessPrivate:
 		n.Apart, n.Pattern = uint32(32*e.chunks), native.Any
 	case program.CallSubgroup:
-		op := &p.Subgroups[in.Index]
-		n.Op = nativeShuffles[op.Op]
-		if n.Op == 0 || max(op.Dst[0].Size, op.Value[0].Size, op.Arg.Size) != 32 {
+		if !e.nativeSubgroup(p, &p.Subgroups[in.Index], &n) {
 			return n, false
 		}
-		of := func(r program.Register) native.Register {
-			return native.Register{Offset: r.Offset, Step: r.Step, Valid: true}
-		}
-		n.Dst, n.A, n.C = of(op.Dst[0]), of(op.Arg), of(op.Value[0])
-		n.Apart, n.Immediate = p.SubgroupSize, uint64(e.chunks*kernel.Width)
 	default:
 		return n, false
 	}
@@ -289,33 +288,36 @@ func (e *Engine) countOf(p *program.Program, in *program.Inst) uint8 {
 		bits = 63
 		fallthrough
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
-		// The registers of constants come first, one after the other.
-		i, found := slices.BinarySearchFunc(p.Constants, in.B.Offset, func(c program.Constant, at uint32) int {
-			return cmp.Compare(c.Register.Offset, at)
-		})
-		if found && p.Constants[i].Register == in.B {
-			return uint8(p.Constants[i].Bits&bits) + 1
+		if n, ok := constantOf(p, in.B); ok {
+			return uint8(n&bits) + 1
 		}
 	}
 	return 0
 }
 
-// nativeShuffles are the instructions of subgroups that there is machine code for.
-var nativeShuffles = map[spirv.Op]kernel.Op{
-	spirv.OpGroupNonUniformShuffle: native.Shuffle, spirv.OpGroupNonUniformBroadcast: native.Shuffle,
-	spirv.OpSubgroupReadInvocationKHR: native.Shuffle, spirv.OpGroupNonUniformShuffleXor: native.ShuffleXor,
-	spirv.OpGroupNonUniformShuffleUp: native.ShuffleUp, spirv.OpGroupNonUniformShuffleDown: native.ShuffleDown,
-	spirv.OpGroupNonUniformQuadBroadcast: native.QuadBroadcast, spirv.OpGroupNonUniformQuadSwap: native.QuadSwap,
+// constantOf is the value of a register, if that is a constant's. Their registers come first, one after the other.
+func constantOf(p *program.Program, r program.Register) (uint64, bool) {
+	i, found := slices.BinarySearchFunc(p.Constants, r.Offset, func(c program.Constant, at uint32) int {
+		return cmp.Compare(c.Register.Offset, at)
+	})
+	if found && p.Constants[i].Register == r {
+		return p.Constants[i].Bits, true
+	}
+	return 0, false
 }
 
 // wholeReads is what a run reads in other chunks than the one under way. A run doesn't write it: its code is done with
 // a chunk before it begins the next.
-type wholeReads struct{ written, read map[native.Register]bool }
+type wholeReads struct{ written, read, used map[native.Register]bool }
 
-// allow says whether a run may go on with an instruction, and notes it.
+// allow says whether a run may go on with an instruction, and notes it. One that writes all chunks of its result at once
+// has a result that nothing before it looks at, chunk by chunk.
 func (w *wholeReads) allow(in *native.Inst) bool {
-	if w.read[in.Dst] || in.Shuffles() && w.written[in.C] {
+	if w.read[in.Dst] || in.Shuffles() && w.written[in.C] || in.Combines() && (w.written[in.Dst] || w.used[in.Dst]) {
 		return false
+	}
+	for _, r := range []native.Register{in.A, in.B, in.C, in.Base} {
+		w.used[r] = true
 	}
 	if in.Dst.Valid {
 		w.written[in.Dst] = true

@@ -86,7 +86,7 @@ func (w *worker) subgroup(op *program.SubgroupOp) {
 		g.start = start
 		g.findActive()
 		if first := g.active.first(); first >= 0 && !g.reduce() {
-			if len(op.Value) > 0 {
+			if len(op.Value) > 0 && !takesBits(op.Op) {
 				g.read(&g.values, op.Value[0])
 			}
 			if op.Arg.Size > 0 {
@@ -95,7 +95,7 @@ func (w *worker) subgroup(op *program.SubgroupOp) {
 			g.execute(first)
 		}
 	}
-	if t := op.Type; t != nil && t.Kind == spirv.TypeFloat && t.Width == 16 && op.Combines {
+	if isHalf(op.Type) && op.Combines {
 		round := kernel.Args{Dst: w.bind(op.Dst[0]), A: w.bind(op.Dst[0])}
 		if op.Dst[0].Uniform() {
 			w.kernels.Ops[kernel.RoundF16](&round, 0, 1)
@@ -104,6 +104,9 @@ func (w *worker) subgroup(op *program.SubgroupOp) {
 		}
 	}
 }
+
+// isHalf says whether a type is that of floats of 16 bits, whose lanes have 32.
+func isHalf(t *spirv.Type) bool { return t != nil && t.Kind == spirv.TypeFloat && t.Width == 16 }
 
 // part is how many lanes of the subgroup lie in one chunk; they begin there at inChunk.
 func (g *group) part() int { return min(g.size, kernel.Width) }
@@ -124,11 +127,7 @@ func (g *group) findActive() {
 		if chunk < w.active.first || chunk >= w.active.end {
 			continue
 		}
-		var bits uint32
-		for i, set := range w.activeMask(chunk)[g.inChunk():][:g.part()] {
-			bits |= set & 1 << i
-		}
-		g.active[lane/32] |= bits << (lane % 32)
+		g.active[lane/32] |= g.bitsOf(w.activeMask(chunk)) << (lane % 32)
 	}
 }
 
@@ -195,11 +194,15 @@ func (g *group) each(result func(lane int) uint64) {
 }
 
 // all writes one result to all active lanes.
-func (g *group) all(result uint64) {
+func (g *group) all(r program.Register, result uint64) {
+	if g.whole && g.size%kernel.Width == 0 {
+		g.fill(r, g.start/kernel.Width, g.size/kernel.Width, result)
+		return
+	}
 	for lane := range g.size {
 		g.result[lane] = result
 	}
-	g.write(g.op.Dst[0])
+	g.write(r)
 }
 
 // from writes to each lane the value of another; what a lane that is none has is undefined, here 0.
@@ -217,28 +220,6 @@ func (g *group) from(source func(lane int) int) {
 // arg is the index, delta, mask or direction in a lane; one that is no lane's is maxSubgroup.
 func (g *group) arg(lane int) int { return int(min(g.args[lane], maxSubgroup)) }
 
-// vote is the active lanes in which the value is true.
-func (g *group) vote() ballot {
-	var b ballot
-	for lane, value := range g.values[:g.size] {
-		b[lane/32] |= uint32(value) & 1 << (lane % 32)
-	}
-	for i := range b {
-		b[i] &= g.active[i]
-	}
-	return b
-}
-
-// given is the ballot that an instruction takes, without the bits of lanes that the subgroup does not have.
-func (g *group) given(lane int) ballot {
-	var b ballot
-	lane += g.start
-	for i, r := range g.op.Value[:len(b)] {
-		b[i] = g.worker.chunk32(r, lane/kernel.Width)[lane%kernel.Width]
-	}
-	return b.before(g.size)
-}
-
 func truth(b bool) uint64 {
 	if b {
 		return math.MaxUint32
@@ -254,19 +235,19 @@ func (g *group) execute(first int) {
 		g.result[first] = math.MaxUint32
 		g.write(op.Dst[0])
 	case spirv.OpGroupNonUniformAll, spirv.OpSubgroupAllKHR:
-		g.all(truth(g.vote() == g.active))
+		g.all(op.Dst[0], truth(g.vote() == g.active))
 	case spirv.OpGroupNonUniformAny, spirv.OpSubgroupAnyKHR:
-		g.all(truth(g.vote() != ballot{}))
+		g.all(op.Dst[0], truth(g.vote() != ballot{}))
 	case spirv.OpGroupNonUniformAllEqual, spirv.OpSubgroupAllEqualKHR:
 		equal := true
 		for lane := range g.size {
 			equal = equal && (!g.active.has(lane) || same(op.Type, g.values[lane], g.values[first]))
 		}
-		g.all(truth(equal))
+		g.all(op.Dst[0], truth(equal))
 	case spirv.OpGroupNonUniformBroadcast, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformShuffle:
 		g.from(g.arg)
 	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
-		g.all(g.values[first])
+		g.all(op.Dst[0], g.values[first])
 	case spirv.OpGroupNonUniformShuffleXor:
 		g.from(func(lane int) int { return lane ^ g.arg(lane) })
 	case spirv.OpGroupNonUniformShuffleUp:
@@ -294,10 +275,7 @@ func (g *group) execute(first int) {
 	case spirv.OpGroupNonUniformBallot, spirv.OpSubgroupBallotKHR:
 		vote := g.vote()
 		for word, dst := range op.Dst {
-			for lane := range g.size {
-				g.result[lane] = uint64(vote[word])
-			}
-			g.write(dst)
+			g.all(dst, uint64(vote[word]))
 		}
 	case spirv.OpReadClockKHR:
 		var now uint64
@@ -305,33 +283,12 @@ func (g *group) execute(first int) {
 			now = clock()
 		}
 		for half, dst := range op.Dst {
-			for lane := range g.size {
-				g.result[lane] = now >> (32 * half)
-			}
-			g.write(dst)
+			g.all(dst, now>>(32*half))
 		}
-	case spirv.OpGroupNonUniformInverseBallot:
-		g.each(func(lane int) uint64 { b := g.given(lane); return truth(b.has(lane)) })
-	case spirv.OpGroupNonUniformBallotBitExtract:
-		g.each(func(lane int) uint64 {
-			b, bit := g.given(lane), g.arg(lane)
-			return truth(bit < maxSubgroup && b.has(bit))
-		})
-	case spirv.OpGroupNonUniformBallotBitCount:
-		g.each(func(lane int) uint64 {
-			b := g.given(lane)
-			switch op.Operation {
-			case spirv.GroupOperationInclusiveScan:
-				b = b.before(lane + 1)
-			case spirv.GroupOperationExclusiveScan:
-				b = b.before(lane)
-			}
-			return uint64(b.count())
-		})
-	case spirv.OpGroupNonUniformBallotFindLSB:
-		g.each(func(lane int) uint64 { b := g.given(lane); return uint64(b.first()) })
-	case spirv.OpGroupNonUniformBallotFindMSB:
-		g.each(func(lane int) uint64 { b := g.given(lane); return uint64(b.last()) })
+	case spirv.OpGroupNonUniformInverseBallot, spirv.OpGroupNonUniformBallotBitExtract,
+		spirv.OpGroupNonUniformBallotBitCount, spirv.OpGroupNonUniformBallotFindLSB,
+		spirv.OpGroupNonUniformBallotFindMSB:
+		g.ofBallot()
 	default:
 		g.combine()
 	}

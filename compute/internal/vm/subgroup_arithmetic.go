@@ -130,7 +130,7 @@ func combineKernel(op spirv.Op, t *spirv.Type) kernel.Op {
 }
 
 // reduce combines the values of a subgroup all of whose lanes are active, or of its clusters: first the chunks, lane by
-// lane, then the lanes of what they give. It says whether it did.
+// lane, then the lower lanes of what they give with the upper ones, as machine code does. It says whether it did.
 func (g *group) reduce() bool {
 	op, w := g.op, g.worker
 	if !g.whole || !op.Combines || op.Operation != spirv.GroupOperationReduce &&
@@ -156,11 +156,16 @@ func (g *group) reduce() bool {
 			g.fold.B = value.Skip(chunk)
 			w.kernels.Ops[vector](&g.fold, 0, 1)
 		}
-		sum := g.lane(0, wide)
-		for lane := 1; lane < kernel.Width; lane++ {
-			sum = f(sum, g.lane(lane, wide))
+		var lanes [kernel.Width]uint64
+		for lane := range lanes {
+			lanes[lane] = g.lane(lane, wide)
 		}
-		g.fill(op.Dst[0], first, n, sum)
+		for half := kernel.Width / 2; half > 0; half /= 2 {
+			for lane := range half {
+				lanes[lane] = f(lanes[lane], lanes[lane+half])
+			}
+		}
+		g.fill(op.Dst[0], first, n, lanes[0])
 	}
 	return true
 }

@@ -257,7 +257,7 @@ func (w *worker) execute() bool {
 		next++
 		act := s.act
 		if act == actNative {
-			if w.native != nil {
+			if w.native != nil && (!w.engine.together[s.to] || w.allActive()) {
 				w.runNative(int(s.to))
 				next = int(s.target)
 				continue
