@@ -310,8 +310,8 @@ func constantOf(p *program.Program, r program.Register) (uint64, bool) {
 // a chunk before it begins the next.
 type wholeReads struct{ written, read, used map[native.Register]bool }
 
-// allow says whether a run may go on with an instruction, and notes it. One that writes all chunks of its result at once
-// has a result that nothing before it looks at, chunk by chunk.
+// allow says whether a run may go on with an instruction, and notes it. One that writes all chunks of its result at
+// once has a result that nothing before it looks at, chunk by chunk.
 func (w *wholeReads) allow(in *native.Inst) bool {
 	if w.read[in.Dst] || in.Shuffles() && w.written[in.C] || in.Combines() && (w.written[in.Dst] || w.used[in.Dst]) {
 		return false

@@ -39,7 +39,8 @@ func (e *Engine) nativeSubgroup(p *program.Program, op *program.SubgroupOp, n *n
 			n.Apart = min(n.Apart, op.Cluster)
 		}
 	}
-	if n.Op == 0 || len(op.Dst) != 1 || op.Dst[0].Size != 32 || op.Arg.Size > 32 || n.All() && p.Lanes%int(p.SubgroupSize) > 0 {
+	if n.Op == 0 || len(op.Dst) != 1 || op.Dst[0].Size != 32 || op.Arg.Size > 32 ||
+		n.All() && p.Lanes%int(p.SubgroupSize) > 0 {
 		return false
 	}
 	of := func(r program.Register) native.Register {
