@@ -32,7 +32,7 @@ func (s *scene) set(name string, args ...uintptr) {
 // dynamicStateCases are the cases of dynamic states, each of which a pipeline has otherwise.
 func dynamicStateCases() (list []definition) {
 	for _, d := range slices.Concat(extendedStates(), extendedStates2(), extendedStates3(), extendedStates3Lines()) {
-		definition := drawCase("dynamic_state."+d.name, func(c *Case) { d.run(c) }, d.needs...)
+		definition := drawCase("dynamic_state."+d.name, func(c *Case) { d.run(c, nil) }, d.needs...)
 		definition.valid = d.name != "rasterization_samples" // layers of 1.3.239 look at the pipeline's samples
 		list = append(list, definition)
 	}
@@ -45,7 +45,8 @@ func dynamicStateCases() (list []definition) {
 		"ExtendedDynamicState"))
 }
 
-func (d *dynamic) run(c *Case) {
+// run draws with what objects makes; nil: with a pipeline.
+func (d *dynamic) run(c *Case, objects func(s *scene, l *look)) {
 	colors := d.colors
 	if colors == nil {
 		colors = []vk.Format{rgba32f}
@@ -75,6 +76,9 @@ func (d *dynamic) run(c *Case) {
 	}
 	if l.fragment == "" {
 		l.fragment = white
+	}
+	if objects != nil {
+		objects(s, l)
 	}
 	s.draw(l)
 	read := s.colors[0]

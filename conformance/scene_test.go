@@ -43,6 +43,8 @@ type look struct {
 	layers           uint32
 	// create makes the pipeline of what edit has left; nil: vkCreateGraphicsPipelines of one.
 	create func(d *drawn, g *vulkan.GraphicsState) vk.Pipeline
+	// bind makes what draws of what edit has left, instead of a pipeline, and returns what binds it.
+	bind func(d *drawn, g *vulkan.GraphicsState) func()
 }
 
 const glslHead = `#version 450
@@ -148,6 +150,8 @@ type drawn struct {
 	sets     []vk.DescriptorSet
 	buffers  []*shaderBuffer
 	look     *look
+	layouts  []vk.DescriptorSetLayout // of the sets
+	bind     func()                   // nil: the pipeline is bound
 }
 
 func (s *scene) drawing(l *look) *drawn {
@@ -172,6 +176,7 @@ func (s *scene) drawing(l *look) *drawn {
 		s.free = append(s.free, func() { c.dev.DestroySetLayout(set) })
 		setLayouts = append(setLayouts, set)
 	}
+	d.layouts = setLayouts
 	var r vk.Result
 	d.layout, r = c.dev.CreateStagesLayout(stages, len(bytesOf(l.push)), setLayouts...)
 	c.must("vkCreatePipelineLayout", r)
@@ -211,9 +216,12 @@ func (s *scene) drawing(l *look) *drawn {
 	if l.edit != nil {
 		l.edit(g)
 	}
-	if l.create != nil {
+	switch {
+	case l.bind != nil:
+		d.bind = l.bind(d, g)
+	case l.create != nil:
 		d.pipeline = l.create(d, g)
-	} else {
+	default:
 		d.pipeline, r = c.dev.CreateGraphicsPipeline(g)
 		c.must("vkCreateGraphicsPipelines", r)
 	}
@@ -270,7 +278,11 @@ func (s *scene) render(list []*drawn, load vk.AttachmentLoadOp) {
 	s.everything(s.cb)
 	dev.Render(s.cb, rendering, func() {
 		for _, d := range list {
-			dev.BindGraphics(s.cb, d.pipeline)
+			if d.bind != nil {
+				d.bind()
+			} else {
+				dev.BindGraphics(s.cb, d.pipeline)
+			}
 			if len(d.sets) > 0 {
 				dev.BindGraphicsSets(s.cb, d.layout, d.sets)
 			}

@@ -26,5 +26,5 @@ func table() []definition {
 		passCases(), drawCases(), fragmentCases(), stageCases(), sharedImageCases(), inputCases(), wsiCases(), formatCases(),
 		loopCases(),
 		lineCases(), drawStateCases(), dynamicStateCases(), libraryCases(), drawQueryCases(), interfaceCases(),
-		localReadCases(), subgroupStageCases())
+		localReadCases(), subgroupStageCases(), shaderObjectCases())
 }

@@ -34,6 +34,9 @@ func cmdBindVertexBuffers2(
 	b *commandBuffer, first, count uint32, buffers *vk.Buffer, offsets, sizes, strides *vk.DeviceSize,
 ) {
 	b.recordGraphics("vkCmdBindVertexBuffers2", func() error {
+		if count == 0 && sizes == nil && strides == nil {
+			return nil
+		}
 		return b.bindVertexBuffers(&vertexRules2, first, count, buffers, offsets, sizes, strides)
 	})
 }

@@ -324,19 +324,20 @@ func cmdSetAttachmentFeedbackLoopEnableEXT(b *commandBuffer, aspects vk.ImageAsp
 
 // cmdSetPatchControlPointsEXT is a command of VK_EXT_extended_dynamic_state2, one feature of which is not there.
 func cmdSetPatchControlPointsEXT(b *commandBuffer, _ uint32) {
-	b.refuseState("vkCmdSetPatchControlPointsEXT", "extendedDynamicState2PatchControlPoints",
-		vk.VUID_vkCmdSetPatchControlPointsEXT_None_09422)
+	b.ignoreState("vkCmdSetPatchControlPointsEXT", vk.VUID_vkCmdSetPatchControlPointsEXT_None_09422)
 }
 
 // cmdSetTessellationDomainOriginEXT is VK_EXT_extended_dynamic_state3's.
 func cmdSetTessellationDomainOriginEXT(b *commandBuffer, _ vk.TessellationDomainOrigin) {
-	b.refuseState("vkCmdSetTessellationDomainOriginEXT", "extendedDynamicState3TessellationDomainOrigin",
-		vk.VUID_vkCmdSetTessellationDomainOriginEXT_None_09423)
+	b.ignoreState("vkCmdSetTessellationDomainOriginEXT", vk.VUID_vkCmdSetTessellationDomainOriginEXT_None_09423)
 }
 
-// refuseState refuses a state whose feature the device doesn't have.
-func (b *commandBuffer) refuseState(command, feature string, rule vk.VUID) {
+// ignoreState takes a state of shaders that the device doesn't have. Shader objects allow to set it all the same.
+func (b *commandBuffer) ignoreState(command string, rule vk.VUID) {
 	b.recordGraphics(command, func() error {
-		return vk.Errorf(vk.ERROR_UNKNOWN, rule, "the device has no feature %s", feature)
+		if !b.owner().allows("shaderObject", rule) {
+			return vk.Errorf(vk.ERROR_UNKNOWN, rule, "the device has no feature for it")
+		}
+		return nil
 	})
 }

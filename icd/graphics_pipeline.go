@@ -133,6 +133,7 @@ func (m *graphicsMaker) make(earlier []vk.Pipeline) (*pipeline, error) {
 	}
 	p := &pipeline{child: child{device: m.device}, flags: m.flags, graphics: g,
 		exec: exec.Pipeline{Graphics: &g.state, Library: library, Sets: g.sets}}
+	g.state.Needs = g.state.Dynamic
 	seen := map[uint32]bool{}
 	for _, s := range g.shaders {
 		if s == nil {

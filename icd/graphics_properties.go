@@ -32,4 +32,10 @@ func (p *physicalDevice) drawProperties(out *vk.PhysicalDeviceProperties2) {
 	if s := vk.Find[vk.PhysicalDeviceExtendedDynamicState3PropertiesEXT](chain); s != nil {
 		s.DynamicPrimitiveTopologyUnrestricted = has
 	}
+	if s := vk.Find[vk.PhysicalDeviceShaderObjectPropertiesEXT](chain); s != nil {
+		s.ShaderBinaryUUID, s.ShaderBinaryVersion = [vk.UUID_SIZE]byte{}, uint32(has)*binaryVersion
+		if has != vk.FALSE {
+			s.ShaderBinaryUUID = binaryUUID
+		}
+	}
 }

@@ -74,8 +74,8 @@ func (m *graphicsMaker) never() bool {
 		!m.dynamic.Has(vk.DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE)
 }
 
-// checkInterface looks whether each stage gets what it reads (chapter "Interface Matching"). What is missing reads as
-// anything: there is a warning. What has another type is an error.
+// checkInterface looks whether each stage gets what it reads (chapter "Interface Matching"). Of what is missing there
+// is a warning.
 func (m *graphicsMaker) checkInterface() error {
 	s := &m.made.state.State
 	if !m.made.state.Dynamic.Has(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT) {
@@ -86,26 +86,7 @@ func (m *graphicsMaker) checkInterface() error {
 	if s.Fragment == nil {
 		return nil
 	}
-	outputs := s.Vertex.Outputs()
-	for _, in := range s.Fragment.Inputs() {
-		if in.IsBuiltIn {
-			continue
-		}
-		i := slices.IndexFunc(outputs, func(out compute.Variable) bool {
-			return !out.IsBuiltIn && out.Location == in.Location && out.Component == in.Component
-		})
-		switch {
-		case i < 0:
-			m.warn(vk.VUID_RuntimeSpirv_OpEntryPoint_08743,
-				fmt.Sprintf("the fragment shader reads component %d of location %d, which the vertex shader does not write",
-					in.Component, in.Location))
-		case outputs[i].Numeric != in.Numeric || outputs[i].Width != in.Width:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_RuntimeSpirv_OpEntryPoint_07754,
-				"component %d of location %d has one type in the vertex shader, and another in the fragment shader", in.Component,
-				in.Location)
-		}
-	}
-	return nil
+	return exec.CheckInterface(s.Vertex, s.Fragment, m.warn)
 }
 
 // checkAttributes looks whether there are attributes for the inputs of a vertex shader.

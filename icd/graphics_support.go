@@ -52,6 +52,7 @@ var graphicsExtensions = []extension{
 	{name: vk.EXT_MULTI_DRAW_EXTENSION_NAME},
 	{name: vk.EXT_PRIMITIVE_TOPOLOGY_LIST_RESTART_EXTENSION_NAME},
 	{name: vk.EXT_PROVOKING_VERTEX_EXTENSION_NAME},
+	{name: vk.EXT_SHADER_OBJECT_EXTENSION_NAME},
 	{name: vk.EXT_VERTEX_ATTRIBUTE_DIVISOR_EXTENSION_NAME},
 	{name: vk.EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME},
 	{name: vk.EXT_PRESENT_MODE_FIFO_LATEST_READY_EXTENSION_NAME},
@@ -91,6 +92,7 @@ var graphicsFeatures = map[string]bool{
 	"shaderClipDistance":             true,
 	"shaderCullDistance":             true,
 	"shaderDrawParameters":           true,
+	"shaderObject":                   true,
 	"vertexPipelineStoresAndAtomics": true,
 
 	// Dynamic state, and state of extensions.

@@ -74,6 +74,7 @@ func handleFamily(t *testing.T, i *instance) map[vk.ObjectType]uint64 {
 	for _, o := range []resident{
 		commandPool, setPool, memory, new(buffer), new(bufferView), new(image), new(imageView), new(sampler),
 		new(ycbcrConversion), new(shaderModule), new(pipelineLayout), new(pipelineCache), new(pipeline), new(queryPool),
+		new(shaderObject),
 		new(renderPass), new(framebuffer),
 		new(privateDataSlot), new(descriptorSetLayout), new(descriptorUpdateTemplate), &event{payload: payload().Payload},
 		&swapchain{surface: new(surface), chain: present.New(0)},
@@ -91,7 +92,8 @@ func liveObjects() string {
 		buffers.Len(),
 		bufferViews.Len(), images.Len(), samplers.Len(), ycbcrConversions.Len(), imageViews.Len(), shaderModules.Len(),
 		pipelineLayouts.Len(),
-		pipelineCaches.Len(), pipelines.Len(), queryPools.Len(), fences.Len(), semaphores.Len(), events.Len(),
+		pipelineCaches.Len(), pipelines.Len(), shaderObjects.Len(),
+		queryPools.Len(), fences.Len(), semaphores.Len(), events.Len(),
 		renderPasses.Len(), framebuffers.Len(),
 		privateDataSlots.Len(), surfaces.Len(), swapchains.Len(), messengers.Len(), commandPools.Len(),
 		descriptorPools.Len(), descriptorSets.Len(),

@@ -42,6 +42,7 @@ var (
 	framebuffers     = handle.NewTable[framebuffer](uint8(vk.OBJECT_TYPE_FRAMEBUFFER), "VkFramebuffer")
 	imageViews       = handle.NewTable[imageView](uint8(vk.OBJECT_TYPE_IMAGE_VIEW), "VkImageView")
 	shaderModules    = handle.NewTable[shaderModule](uint8(vk.OBJECT_TYPE_SHADER_MODULE), "VkShaderModule")
+	shaderObjects    = handle.NewTable[shaderObject](70, "VkShaderEXT")
 	pipelineLayouts  = handle.NewTable[pipelineLayout](uint8(vk.OBJECT_TYPE_PIPELINE_LAYOUT), "VkPipelineLayout")
 	pipelineCaches   = handle.NewTable[pipelineCache](uint8(vk.OBJECT_TYPE_PIPELINE_CACHE), "VkPipelineCache")
 	pipelines        = handle.NewTable[pipeline](uint8(vk.OBJECT_TYPE_PIPELINE), "VkPipeline")

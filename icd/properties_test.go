@@ -120,7 +120,7 @@ func TestEveryPropertyStruct(t *testing.T) {
 		new(vk.PhysicalDeviceLineRasterizationProperties), new(vk.PhysicalDeviceProvokingVertexPropertiesEXT),
 		new(vk.PhysicalDeviceVertexAttributeDivisorProperties), new(vk.PhysicalDeviceVertexAttributeDivisorPropertiesEXT),
 		new(vk.PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT), new(vk.PhysicalDeviceMultiDrawPropertiesEXT),
-		new(vk.PhysicalDeviceExtendedDynamicState3PropertiesEXT),
+		new(vk.PhysicalDeviceExtendedDynamicState3PropertiesEXT), new(vk.PhysicalDeviceShaderObjectPropertiesEXT),
 		new(vk.PhysicalDeviceDescriptorIndexingProperties), new(vk.PhysicalDeviceInlineUniformBlockProperties),
 		new(vk.PhysicalDeviceSubgroupSizeControlProperties), new(vk.PhysicalDeviceShaderIntegerDotProductProperties),
 		new(vk.PhysicalDeviceHostImageCopyProperties),

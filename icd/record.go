@@ -39,6 +39,7 @@ func startRecord(dir string) error {
 			"VkInstance": instances.Len, "VkDevice": devices.Len, "VkDeviceMemory": deviceMemories.Len,
 			"VkBuffer": buffers.Len, "VkBufferView": bufferViews.Len, "VkImage": images.Len, "VkImageView": imageViews.Len,
 			"VkSampler": samplers.Len, "VkSamplerYcbcrConversion": ycbcrConversions.Len, "VkShaderModule": shaderModules.Len,
+			"VkShaderEXT":      shaderObjects.Len,
 			"VkPipelineLayout": pipelineLayouts.Len,
 			"VkPipelineCache":  pipelineCaches.Len, "VkPipeline": pipelines.Len, "VkQueryPool": queryPools.Len,
 			"VkFence": fences.Len, "VkSemaphore": semaphores.Len, "VkEvent": events.Len,

@@ -168,6 +168,14 @@ func (r *resources) Pipeline(h vk.Pipeline) (*exec.Pipeline, error) {
 	return &p.exec, nil
 }
 
+func (r *resources) Shader(h vk.ShaderEXT) (*exec.Shader, error) {
+	s := shaderObjects.Get(uint64(h))
+	if s == nil || s.device != r.device {
+		return nil, absent("shader", uint64(h), s != nil)
+	}
+	return &s.exec, nil
+}
+
 func (r *resources) DescriptorSet(h vk.DescriptorSet) (*descriptor.Set, error) {
 	s := descriptorSets.Get(uint64(h))
 	if s == nil || s.pool.device != r.device {

@@ -15,7 +15,8 @@ import (
 	"farside/spirv"
 )
 
-// shader is what a stage of a pipeline becomes: a program, and what it needs of a pipeline layout. It does not change.
+// shader is what a stage of a pipeline, or a shader object, becomes: a program, and what it needs of a pipeline layout.
+// It does not change.
 type shader struct {
 	program   *compute.Program
 	stage     int      // one of computeStage, vertexStage, fragmentStage
@@ -24,7 +25,7 @@ type shader struct {
 	push      []pushRange // of push constants that it uses
 }
 
-// stage is a VkPipelineShaderStageCreateInfo that has been read.
+// stage is a VkPipelineShaderStageCreateInfo, or a VkShaderCreateInfoEXT, that has been read.
 type stage struct {
 	number  int // as shader's stage
 	code    *shaderCode
@@ -32,6 +33,7 @@ type stage struct {
 	flags   vk.PipelineShaderStageCreateFlags
 	options compute.Options
 	varying bool // the subgroup size was not required
+	object  bool // of a shader object
 }
 
 // shaderOf returns the shader of a stage, and whether it was in the cache. With VK_PIPELINE_COMPILE_REQUIRED it fails
@@ -90,7 +92,8 @@ func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo, number int) (
 		}
 	}
 	st.options = compute.Options{SubgroupSize: d.physical.limits.subgroup.SubgroupSize}
-	if err := d.readSubgroupSize(info, st); err != nil {
+	if err := d.readSubgroupSize(vk.Find[vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo](info.PNext),
+		st); err != nil {
 		return nil, err
 	}
 	var err error
@@ -98,9 +101,8 @@ func (d *device) readStage(info *vk.PipelineShaderStageCreateInfo, number int) (
 	return st, err
 }
 
-// readSubgroupSize takes over the subgroup size that a stage requires.
-func (d *device) readSubgroupSize(info *vk.PipelineShaderStageCreateInfo, st *stage) error {
-	r := vk.Find[vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo](info.PNext)
+// readSubgroupSize takes over the subgroup size that a stage requires. nil: it requires none.
+func (d *device) readSubgroupSize(r *vk.PipelineShaderStageRequiredSubgroupSizeCreateInfo, st *stage) error {
 	if r == nil {
 		return nil
 	}
@@ -187,9 +189,14 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 	i := slices.IndexFunc(m.EntryPoints, func(e *spirv.EntryPoint) bool {
 		return e.Name == st.entry && e.Model == stageModels[st.number]
 	})
+	noEntry, wrong := vk.VUID_VkPipelineShaderStageCreateInfo_pName_00707,
+		vk.VUID_VkPipelineShaderStageCreateInfo_pSpecializationInfo_06849
+	if st.object {
+		noEntry, wrong = vk.VUID_VkShaderCreateInfoEXT_pName_08440, vk.VUID_VkShaderCreateInfoEXT_pCode_08460
+	}
 	if i < 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pName_00707,
-			"the module has no entry point %q of the stage %v", st.entry, stageBits[st.number])
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, noEntry, "the module has no entry point %q of the stage %v", st.entry,
+			stageBits[st.number])
 	}
 	options := st.options
 	options.Stage = compilerStages[st.number]
@@ -205,8 +212,7 @@ func (d *device) compileAs(st *stage, dump func(pass, text string)) (*shader, er
 		s.program, err = compute.Compile(m, st.entry, options)
 	}
 	if err != nil {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkPipelineShaderStageCreateInfo_pSpecializationInfo_06849,
-			"entry point %q: %w", st.entry, err)
+		return nil, vk.Errorf(vk.ERROR_UNKNOWN, wrong, "entry point %q: %w", st.entry, err)
 	}
 	if err := s.checkSubgroups(st, d.physical.limits.subgroups.MaxComputeWorkgroupSubgroups); err != nil {
 		return nil, err
@@ -233,6 +239,10 @@ func (s *shader) notFull(st *stage) vk.VUID {
 	switch {
 	case !full || st.number != computeStage || p.LocalSize[0]%p.SubgroupSize == 0:
 		return vk.NoVUID
+	case st.object && st.flags&vk.PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT != 0:
+		return vk.VUID_VkShaderCreateInfoEXT_flags_08416
+	case st.object:
+		return vk.VUID_VkShaderCreateInfoEXT_flags_08417
 	case st.varying:
 		return vk.VUID_VkPipelineShaderStageCreateInfo_flags_02759
 	}

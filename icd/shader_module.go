@@ -14,10 +14,12 @@ type shaderModule struct {
 	*shaderCode
 }
 
-// shaderCode is the SPIR-V of a shader module, or of a pipeline that brings its own. It is decoded and checked when the
-// first pipeline needs it, and an error is that pipeline's: applications make modules that they never use.
+// shaderCode is the SPIR-V of a shader module, of a shader object, or of a pipeline that brings its own. It is decoded
+// and checked when the first pipeline needs it, and an error is that pipeline's: applications make modules that they
+// never use.
 type shaderCode struct {
 	hash [sha256.Size]byte
+	rule vk.VUID // that the module is valid
 
 	decode sync.Once
 	words  []uint32      // until they are decoded
@@ -52,22 +54,26 @@ func newShaderCode(info *vk.ShaderModuleCreateInfo) (*shaderCode, error) {
 	case info.PCode == nil:
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderModuleCreateInfo_pCode_parameter, "pCode is NULL")
 	}
-	c := &shaderCode{words: append([]uint32(nil), vk.Slice(info.PCode, info.CodeSize/4)...)}
-	c.hash = sha256.Sum256(bytesOfWords(c.words))
-	return c, nil
+	return codeOf(append([]uint32(nil), vk.Slice(info.PCode, info.CodeSize/4)...),
+		vk.VUID_VkShaderModuleCreateInfo_pCode_08737), nil
 }
 
-// invalidShader makes an error of what is wrong with a module. Drivers have no result for that: those of Mesa return
+// codeOf takes words over, and the rule that they break if they are no valid module.
+func codeOf(words []uint32, rule vk.VUID) *shaderCode {
+	return &shaderCode{words: words, hash: sha256.Sum256(bytesOfWords(words)), rule: rule}
+}
+
+// invalid makes an error of what is wrong with a module. Drivers have no result for that: those of Mesa return
 // VK_ERROR_UNKNOWN from vkCreateComputePipelines, too, and VK_ERROR_INVALID_SHADER_NV is of an extension for GLSL.
-func invalidShader(err error) error {
-	return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderModuleCreateInfo_pCode_08737, "invalid SPIR-V: %w", err)
+func (c *shaderCode) invalid(err error) error {
+	return vk.Errorf(vk.ERROR_UNKNOWN, c.rule, "invalid SPIR-V: %w", err)
 }
 
 // decoded returns the module.
 func (c *shaderCode) decoded() (*spirv.Module, error) {
 	c.decode.Do(func() {
 		if c.module, c.err = spirv.Decode(c.words); c.err != nil {
-			c.err = invalidShader(c.err)
+			c.err = c.invalid(c.err)
 		}
 		c.words = nil // the module has them
 	})
@@ -86,7 +92,7 @@ func (c *shaderCode) valid(d *device) (*spirv.Environment, error) {
 			c.environment, c.excess, err = d.offer(), err, nil
 		}
 		if err != nil {
-			c.checked = invalidShader(err)
+			c.checked = c.invalid(err)
 		}
 	})
 	return c.environment, c.checked

@@ -271,6 +271,7 @@ var commands = cabi.Commands{
 
 	// Commands
 	CmdBindPipeline:                       vkCmdBindPipeline,
+	CmdBindShadersEXT:                     vkCmdBindShadersEXT,
 	CmdBindDescriptorSets:                 vkCmdBindDescriptorSets,
 	CmdBindDescriptorSets2:                vkCmdBindDescriptorSets2,
 	CmdPushDescriptorSet:                  vkCmdPushDescriptorSet,
@@ -427,6 +428,9 @@ var commands = cabi.Commands{
 	GetPipelineCacheData:                            vkGetPipelineCacheData,
 	MergePipelineCaches:                             vkMergePipelineCaches,
 	DestroyPipeline:                                 vkDestroyPipeline,
+	CreateShadersEXT:                                vkCreateShadersEXT,
+	DestroyShaderEXT:                                vkDestroyShaderEXT,
+	GetShaderBinaryDataEXT:                          vkGetShaderBinaryDataEXT,
 
 	// Memory
 	AllocateMemory:                      vkAllocateMemory,

@@ -245,6 +245,17 @@ func (o *semaphore) publish() { o.handle = semaphores.Insert(o) }
 
 func (o *semaphore) withdraw() bool { return semaphores.Remove(o.handle) != nil }
 
+func (*shaderObject) objectType() vk.ObjectType { return vk.OBJECT_TYPE_SHADER_EXT }
+
+// fail reports err as the outcome of command on this object.
+func (o *shaderObject) fail(command string, err error) vk.Result {
+	return o.device.failOn(command, err, vk.OBJECT_TYPE_SHADER_EXT, o.handle)
+}
+
+func (o *shaderObject) publish() { o.handle = shaderObjects.Insert(o) }
+
+func (o *shaderObject) withdraw() bool { return shaderObjects.Remove(o.handle) != nil }
+
 func (*shaderModule) objectType() vk.ObjectType { return vk.OBJECT_TYPE_SHADER_MODULE }
 
 // fail reports err as the outcome of command on this object.
@@ -494,6 +505,8 @@ func recordingRule(command string) vk.VUID {
 		return vk.VUID_vkCmdEndRendering_commandBuffer_recording
 	case "vkCmdSetDepthBias2EXT":
 		return vk.VUID_vkCmdSetDepthBias2EXT_commandBuffer_recording
+	case "vkCmdBindShadersEXT":
+		return vk.VUID_vkCmdBindShadersEXT_commandBuffer_recording
 	case "vkCmdBindDescriptorSets2":
 		return vk.VUID_vkCmdBindDescriptorSets2_commandBuffer_recording
 	case "vkCmdPushConstants2":
@@ -4983,6 +4996,77 @@ func vkUnmapMemory2(device vk.Device, pMemoryUnmapInfo *vk.MemoryUnmapInfo) vk.R
 		return observe("vkUnmapMemory2", []any{deviceObject, pMemoryUnmapInfo}, func() vk.Result { return unmapMemory2(deviceObject, pMemoryUnmapInfo) })
 	}
 	return unmapMemory2(deviceObject, pMemoryUnmapInfo)
+}
+
+func vkCreateShadersEXT(device vk.Device, createInfoCount uint32, pCreateInfos *vk.ShaderCreateInfoEXT, pAllocator *vk.AllocationCallbacks, pShaders *vk.ShaderEXT) vk.Result {
+	clear(vk.Slice(pShaders, createInfoCount))
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkCreateShadersEXT", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkCreateShadersEXT_device_parameter)
+	}
+	list1 := vk.Slice(pCreateInfos, createInfoCount)
+	for i := range list1 {
+		s1 := &list1[i]
+		for _, h := range vk.Slice(s1.PSetLayouts, s1.SetLayoutCount) {
+			if o := descriptorSetLayouts.Get(uint64(h)); h != 0 && (o == nil || o.owner() != deviceObject) {
+				return deviceObject.refuse("vkCreateShadersEXT", vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, uint64(h), o != nil, vk.VUID_VkShaderCreateInfoEXT_setLayoutCount_13359, vk.VUID_VkShaderCreateInfoEXT_setLayoutCount_13359)
+			}
+		}
+	}
+	if observers.Load() != nil {
+		return observe("vkCreateShadersEXT", []any{deviceObject, createInfoCount, pCreateInfos, pAllocator, pShaders}, func() vk.Result {
+			return createShadersEXT(deviceObject, createInfoCount, pCreateInfos, pAllocator, pShaders)
+		})
+	}
+	return createShadersEXT(deviceObject, createInfoCount, pCreateInfos, pAllocator, pShaders)
+}
+
+func vkDestroyShaderEXT(device vk.Device, shader vk.ShaderEXT, pAllocator *vk.AllocationCallbacks) {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		refuseFirst("vkDestroyShaderEXT", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkDestroyShaderEXT_device_parameter)
+		return
+	}
+	shaderObject := shaderObjects.Get(uint64(shader))
+	if shader != 0 && (shaderObject == nil || shaderObject.owner() != deviceObject) {
+		deviceObject.refuse("vkDestroyShaderEXT", vk.OBJECT_TYPE_SHADER_EXT, uint64(shader), shaderObject != nil, vk.VUID_vkDestroyShaderEXT_shader_parameter, vk.VUID_vkDestroyShaderEXT_shader_parent)
+		return
+	}
+	if observers.Load() != nil {
+		observeVoid("vkDestroyShaderEXT", []any{deviceObject, shaderObject, pAllocator}, func() {
+			if shader != 0 && !deviceObject.end(shaderObject) {
+				deviceObject.refuse("vkDestroyShaderEXT", vk.OBJECT_TYPE_SHADER_EXT, uint64(shader), false, vk.VUID_vkDestroyShaderEXT_shader_parameter, vk.VUID_vkDestroyShaderEXT_shader_parameter)
+			}
+		})
+		return
+	}
+	if shader != 0 && !deviceObject.end(shaderObject) {
+		deviceObject.refuse("vkDestroyShaderEXT", vk.OBJECT_TYPE_SHADER_EXT, uint64(shader), false, vk.VUID_vkDestroyShaderEXT_shader_parameter, vk.VUID_vkDestroyShaderEXT_shader_parameter)
+	}
+}
+
+func vkGetShaderBinaryDataEXT(device vk.Device, shader vk.ShaderEXT, pDataSize *uintptr, pData unsafe.Pointer) vk.Result {
+	deviceObject := devices.Get(uintptr(device))
+	if deviceObject == nil {
+		return refuseFirst("vkGetShaderBinaryDataEXT", vk.OBJECT_TYPE_DEVICE, uint64(device), vk.VUID_vkGetShaderBinaryDataEXT_device_parameter)
+	}
+	shaderObject := shaderObjects.Get(uint64(shader))
+	if shaderObject == nil || shaderObject.owner() != deviceObject {
+		return deviceObject.refuse("vkGetShaderBinaryDataEXT", vk.OBJECT_TYPE_SHADER_EXT, uint64(shader), shaderObject != nil, vk.VUID_vkGetShaderBinaryDataEXT_shader_parameter, vk.VUID_vkGetShaderBinaryDataEXT_shader_parent)
+	}
+	if observers.Load() != nil {
+		return observe("vkGetShaderBinaryDataEXT", []any{deviceObject, shaderObject, pDataSize, pData}, func() vk.Result { return getShaderBinaryDataEXT(deviceObject, shaderObject, pDataSize, pData) })
+	}
+	return getShaderBinaryDataEXT(deviceObject, shaderObject, pDataSize, pData)
+}
+
+func vkCmdBindShadersEXT(commandBuffer vk.CommandBuffer, stageCount uint32, pStages *vk.ShaderStageFlagBits, pShaders *vk.ShaderEXT) {
+	commandBufferObject := commandBuffers.Get(uintptr(commandBuffer))
+	if commandBufferObject == nil {
+		refuseFirst("vkCmdBindShadersEXT", vk.OBJECT_TYPE_COMMAND_BUFFER, uint64(commandBuffer), vk.VUID_vkCmdBindShadersEXT_commandBuffer_parameter)
+		return
+	}
+	cmdBindShadersEXT(commandBufferObject, stageCount, pStages, pShaders)
 }
 
 func vkCmdBindDescriptorSets2(commandBuffer vk.CommandBuffer, pBindDescriptorSetsInfo *vk.BindDescriptorSetsInfo) {

@@ -2115,6 +2115,36 @@ var handleTests = []handleTest{
 		t0.Memory = vk.DeviceMemory(f.pick(1, vk.OBJECT_TYPE_DEVICE_MEMORY))
 		return commands.UnmapMemory2(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), &t0)
 	}},
+	{"vkCreateShadersEXT", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkCreateShadersEXT_device_parameter, vk.NoVUID},
+		{"pCreateInfos.pSetLayouts", vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, true, true, vk.VUID_VkShaderCreateInfoEXT_setLayoutCount_13359, vk.VUID_VkShaderCreateInfoEXT_setLayoutCount_13359},
+	}, func(f *handleArgs) vk.Result {
+		var t0 vk.ShaderCreateInfoEXT
+		t0.SType = t0.StructureType()
+		v1 := vk.DescriptorSetLayout(f.pick(1, vk.OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT))
+		t0.PSetLayouts = &v1
+		t0.SetLayoutCount = 1
+		return commands.CreateShadersEXT(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), 1, &t0, nil, new(vk.ShaderEXT))
+	}},
+	{"vkDestroyShaderEXT", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkDestroyShaderEXT_device_parameter, vk.NoVUID},
+		{"shader", vk.OBJECT_TYPE_SHADER_EXT, true, true, vk.VUID_vkDestroyShaderEXT_shader_parameter, vk.VUID_vkDestroyShaderEXT_shader_parent},
+	}, func(f *handleArgs) vk.Result {
+		commands.DestroyShaderEXT(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.ShaderEXT(f.pick(1, vk.OBJECT_TYPE_SHADER_EXT)), nil)
+		return vk.ERROR_UNKNOWN
+	}},
+	{"vkGetShaderBinaryDataEXT", []handlePlace{
+		{"device", vk.OBJECT_TYPE_DEVICE, false, true, vk.VUID_vkGetShaderBinaryDataEXT_device_parameter, vk.NoVUID},
+		{"shader", vk.OBJECT_TYPE_SHADER_EXT, false, true, vk.VUID_vkGetShaderBinaryDataEXT_shader_parameter, vk.VUID_vkGetShaderBinaryDataEXT_shader_parent},
+	}, func(f *handleArgs) vk.Result {
+		return commands.GetShaderBinaryDataEXT(vk.Device(f.pick(0, vk.OBJECT_TYPE_DEVICE)), vk.ShaderEXT(f.pick(1, vk.OBJECT_TYPE_SHADER_EXT)), new(uintptr), nil)
+	}},
+	{"vkCmdBindShadersEXT", []handlePlace{
+		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindShadersEXT_commandBuffer_parameter, vk.NoVUID},
+	}, func(f *handleArgs) vk.Result {
+		commands.CmdBindShadersEXT(vk.CommandBuffer(f.pick(0, vk.OBJECT_TYPE_COMMAND_BUFFER)), 1, nil, nil)
+		return vk.ERROR_UNKNOWN
+	}},
 	{"vkCmdBindDescriptorSets2", []handlePlace{
 		{"commandBuffer", vk.OBJECT_TYPE_COMMAND_BUFFER, false, true, vk.VUID_vkCmdBindDescriptorSets2_commandBuffer_parameter, vk.NoVUID},
 	}, func(f *handleArgs) vk.Result {

@@ -311,6 +311,10 @@ type Commands struct {
 	GetDeviceImageSubresourceLayout                  func(device vk.Device, info *vk.DeviceImageSubresourceInfo, layout *vk.SubresourceLayout2)
 	MapMemory2                                       func(device vk.Device, memoryMapInfo *vk.MemoryMapInfo, data *unsafe.Pointer) vk.Result
 	UnmapMemory2                                     func(device vk.Device, memoryUnmapInfo *vk.MemoryUnmapInfo) vk.Result
+	CreateShadersEXT                                 func(device vk.Device, createInfoCount uint32, createInfos *vk.ShaderCreateInfoEXT, allocator *vk.AllocationCallbacks, shaders *vk.ShaderEXT) vk.Result
+	DestroyShaderEXT                                 func(device vk.Device, shader vk.ShaderEXT, allocator *vk.AllocationCallbacks)
+	GetShaderBinaryDataEXT                           func(device vk.Device, shader vk.ShaderEXT, dataSize *uintptr, data unsafe.Pointer) vk.Result
+	CmdBindShadersEXT                                func(commandBuffer vk.CommandBuffer, stageCount uint32, stages *vk.ShaderStageFlagBits, shaders *vk.ShaderEXT)
 	CmdBindDescriptorSets2                           func(commandBuffer vk.CommandBuffer, bindDescriptorSetsInfo *vk.BindDescriptorSetsInfo)
 	CmdPushConstants2                                func(commandBuffer vk.CommandBuffer, pushConstantsInfo *vk.PushConstantsInfo)
 	CmdPushDescriptorSet2                            func(commandBuffer vk.CommandBuffer, pushDescriptorSetInfo *vk.PushDescriptorSetInfo)
@@ -322,7 +326,7 @@ type Commands struct {
 
 // The tables below are indexed as the stubs are; place 0 is not used.
 
-var names = [309]string{
+var names = [313]string{
 	1:   "vkCreateInstance",
 	2:   "vkDestroyInstance",
 	3:   "vkEnumeratePhysicalDevices",
@@ -624,17 +628,21 @@ var names = [309]string{
 	299: "vkGetDeviceImageSubresourceLayout",
 	300: "vkMapMemory2",
 	301: "vkUnmapMemory2",
-	302: "vkCmdBindDescriptorSets2",
-	303: "vkCmdPushConstants2",
-	304: "vkCmdPushDescriptorSet2",
-	305: "vkCmdPushDescriptorSetWithTemplate2",
-	306: "vkCmdSetRenderingAttachmentLocations",
-	307: "vkCmdSetRenderingInputAttachmentIndices",
-	308: "vkCmdSetDepthClampRangeEXT",
+	302: "vkCreateShadersEXT",
+	303: "vkDestroyShaderEXT",
+	304: "vkGetShaderBinaryDataEXT",
+	305: "vkCmdBindShadersEXT",
+	306: "vkCmdBindDescriptorSets2",
+	307: "vkCmdPushConstants2",
+	308: "vkCmdPushDescriptorSet2",
+	309: "vkCmdPushDescriptorSetWithTemplate2",
+	310: "vkCmdSetRenderingAttachmentLocations",
+	311: "vkCmdSetRenderingInputAttachmentIndices",
+	312: "vkCmdSetDepthClampRangeEXT",
 }
 
 // resultKinds is read by farside_entry too.
-var resultKinds = [309]uint8{
+var resultKinds = [313]uint8{
 	1:   kindResult, // vkCreateInstance
 	3:   kindResult, // vkEnumeratePhysicalDevices
 	4:   kindWord,   // vkGetDeviceProcAddr
@@ -751,6 +759,8 @@ var resultKinds = [309]uint8{
 	298: kindResult, // vkReleaseSwapchainImagesKHR
 	300: kindResult, // vkMapMemory2
 	301: kindResult, // vkUnmapMemory2
+	302: kindResult, // vkCreateShadersEXT
+	304: kindResult, // vkGetShaderBinaryDataEXT
 }
 
 // indices has the index of each command of vk.Commands, 0 for those without a stub.
@@ -775,12 +785,13 @@ var indices = [842]uint16{
 	39:  294, // vkCmdBeginRendering
 	40:  294, // vkCmdBeginRenderingKHR
 	48:  108, // vkCmdBindDescriptorSets
-	49:  302, // vkCmdBindDescriptorSets2
-	50:  302, // vkCmdBindDescriptorSets2KHR
+	49:  306, // vkCmdBindDescriptorSets2
+	50:  306, // vkCmdBindDescriptorSets2KHR
 	51:  109, // vkCmdBindIndexBuffer
 	52:  239, // vkCmdBindIndexBuffer2
 	53:  239, // vkCmdBindIndexBuffer2KHR
 	56:  97,  // vkCmdBindPipeline
+	60:  305, // vkCmdBindShadersEXT
 	65:  110, // vkCmdBindVertexBuffers
 	66:  240, // vkCmdBindVertexBuffers2
 	67:  240, // vkCmdBindVertexBuffers2EXT
@@ -836,15 +847,15 @@ var indices = [842]uint16{
 	192: 283, // vkCmdPipelineBarrier2
 	193: 283, // vkCmdPipelineBarrier2KHR
 	196: 139, // vkCmdPushConstants
-	197: 303, // vkCmdPushConstants2
-	198: 303, // vkCmdPushConstants2KHR
+	197: 307, // vkCmdPushConstants2
+	198: 307, // vkCmdPushConstants2KHR
 	200: 162, // vkCmdPushDescriptorSet
-	201: 304, // vkCmdPushDescriptorSet2
-	202: 304, // vkCmdPushDescriptorSet2KHR
+	201: 308, // vkCmdPushDescriptorSet2
+	202: 308, // vkCmdPushDescriptorSet2KHR
 	203: 162, // vkCmdPushDescriptorSetKHR
 	204: 187, // vkCmdPushDescriptorSetWithTemplate
-	205: 305, // vkCmdPushDescriptorSetWithTemplate2
-	206: 305, // vkCmdPushDescriptorSetWithTemplate2KHR
+	205: 309, // vkCmdPushDescriptorSetWithTemplate2
+	206: 309, // vkCmdPushDescriptorSetWithTemplate2KHR
 	207: 187, // vkCmdPushDescriptorSetWithTemplateKHR
 	208: 131, // vkCmdResetEvent
 	209: 281, // vkCmdResetEvent2
@@ -871,7 +882,7 @@ var indices = [842]uint16{
 	241: 244, // vkCmdSetDepthBoundsTestEnable
 	242: 244, // vkCmdSetDepthBoundsTestEnableEXT
 	243: 253, // vkCmdSetDepthClampEnableEXT
-	244: 308, // vkCmdSetDepthClampRangeEXT
+	244: 312, // vkCmdSetDepthClampRangeEXT
 	245: 263, // vkCmdSetDepthClipEnableEXT
 	246: 267, // vkCmdSetDepthClipNegativeOneToOneEXT
 	247: 243, // vkCmdSetDepthCompareOp
@@ -905,10 +916,10 @@ var indices = [842]uint16{
 	290: 255, // vkCmdSetRasterizationSamplesEXT
 	292: 248, // vkCmdSetRasterizerDiscardEnable
 	293: 248, // vkCmdSetRasterizerDiscardEnableEXT
-	295: 306, // vkCmdSetRenderingAttachmentLocations
-	296: 306, // vkCmdSetRenderingAttachmentLocationsKHR
-	297: 307, // vkCmdSetRenderingInputAttachmentIndices
-	298: 307, // vkCmdSetRenderingInputAttachmentIndicesKHR
+	295: 310, // vkCmdSetRenderingAttachmentLocations
+	296: 310, // vkCmdSetRenderingAttachmentLocationsKHR
+	297: 311, // vkCmdSetRenderingInputAttachmentIndices
+	298: 311, // vkCmdSetRenderingInputAttachmentIndicesKHR
 	302: 256, // vkCmdSetSampleMaskEXT
 	303: 100, // vkCmdSetScissor
 	304: 238, // vkCmdSetScissorWithCount
@@ -971,6 +982,7 @@ var indices = [842]uint16{
 	416: 196, // vkCreateSamplerYcbcrConversionKHR
 	418: 42,  // vkCreateSemaphore
 	420: 62,  // vkCreateShaderModule
+	421: 302, // vkCreateShadersEXT
 	425: 149, // vkCreateSwapchainKHR
 	443: 54,  // vkDestroyBuffer
 	445: 56,  // vkDestroyBufferView
@@ -998,6 +1010,7 @@ var indices = [842]uint16{
 	482: 197, // vkDestroySamplerYcbcrConversion
 	483: 197, // vkDestroySamplerYcbcrConversionKHR
 	484: 43,  // vkDestroySemaphore
+	485: 303, // vkDestroyShaderEXT
 	487: 63,  // vkDestroyShaderModule
 	488: 144, // vkDestroySurfaceKHR
 	489: 150, // vkDestroySwapchainKHR
@@ -1116,6 +1129,7 @@ var indices = [842]uint16{
 	730: 219, // vkGetSemaphoreCounterValue
 	731: 219, // vkGetSemaphoreCounterValueKHR
 	732: 169, // vkGetSemaphoreFdKHR
+	735: 304, // vkGetShaderBinaryDataEXT
 	742: 151, // vkGetSwapchainImagesKHR
 	753: 173, // vkImportFenceFdKHR
 	755: 170, // vkImportSemaphoreFdKHR
@@ -1168,7 +1182,7 @@ var indices = [842]uint16{
 	837: 220, // vkWaitSemaphoresKHR
 }
 
-var dispatchers = [309]func(*Frame){
+var dispatchers = [313]func(*Frame){
 	1:   callCreateInstance,
 	2:   callDestroyInstance,
 	3:   callEnumeratePhysicalDevices,
@@ -1470,13 +1484,17 @@ var dispatchers = [309]func(*Frame){
 	299: callGetDeviceImageSubresourceLayout,
 	300: callMapMemory2,
 	301: callUnmapMemory2,
-	302: callCmdBindDescriptorSets2,
-	303: callCmdPushConstants2,
-	304: callCmdPushDescriptorSet2,
-	305: callCmdPushDescriptorSetWithTemplate2,
-	306: callCmdSetRenderingAttachmentLocations,
-	307: callCmdSetRenderingInputAttachmentIndices,
-	308: callCmdSetDepthClampRangeEXT,
+	302: callCreateShadersEXT,
+	303: callDestroyShaderEXT,
+	304: callGetShaderBinaryDataEXT,
+	305: callCmdBindShadersEXT,
+	306: callCmdBindDescriptorSets2,
+	307: callCmdPushConstants2,
+	308: callCmdPushDescriptorSet2,
+	309: callCmdPushDescriptorSetWithTemplate2,
+	310: callCmdSetRenderingAttachmentLocations,
+	311: callCmdSetRenderingInputAttachmentIndices,
+	312: callCmdSetDepthClampRangeEXT,
 }
 
 func callCreateInstance(f *Frame) {
@@ -2681,6 +2699,22 @@ func callMapMemory2(f *Frame) {
 
 func callUnmapMemory2(f *Frame) {
 	f.result = uintptr(uint32(installed.UnmapMemory2(vk.Device(f.word(0)), (*vk.MemoryUnmapInfo)(f.pointer(1)))))
+}
+
+func callCreateShadersEXT(f *Frame) {
+	f.result = uintptr(uint32(installed.CreateShadersEXT(vk.Device(f.word(0)), uint32(f.word(1)), (*vk.ShaderCreateInfoEXT)(f.pointer(2)), (*vk.AllocationCallbacks)(f.pointer(3)), (*vk.ShaderEXT)(f.pointer(4)))))
+}
+
+func callDestroyShaderEXT(f *Frame) {
+	installed.DestroyShaderEXT(vk.Device(f.word(0)), vk.ShaderEXT(f.word(1)), (*vk.AllocationCallbacks)(f.pointer(2)))
+}
+
+func callGetShaderBinaryDataEXT(f *Frame) {
+	f.result = uintptr(uint32(installed.GetShaderBinaryDataEXT(vk.Device(f.word(0)), vk.ShaderEXT(f.word(1)), (*uintptr)(f.pointer(2)), f.pointer(3))))
+}
+
+func callCmdBindShadersEXT(f *Frame) {
+	installed.CmdBindShadersEXT(vk.CommandBuffer(f.word(0)), uint32(f.word(1)), (*vk.ShaderStageFlagBits)(f.pointer(2)), (*vk.ShaderEXT)(f.pointer(3)))
 }
 
 func callCmdBindDescriptorSets2(f *Frame) {

@@ -931,6 +931,18 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVL $308, AX
 	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $309, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $310, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $311, AX
+	JMP  farside_entry(SB)
+	PCALIGN $16
+	MOVL $312, AX
+	JMP  farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ ·commandBuffers(SB), R10

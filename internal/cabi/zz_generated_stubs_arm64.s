@@ -931,6 +931,18 @@ TEXT farside_stubs(SB), NOSPLIT|NOFRAME, $0
 	PCALIGN $16
 	MOVD $308, R9
 	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $309, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $310, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $311, R9
+	B    farside_entry(SB)
+	PCALIGN $16
+	MOVD $312, R9
+	B    farside_entry(SB)
 
 TEXT recordBindPipeline<>(SB), NOSPLIT|NOFRAME, $0
 	MOVD $·commandBuffers(SB), R10

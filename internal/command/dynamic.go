@@ -16,6 +16,8 @@ const (
 	OpDrawMulti
 	// OpSetLocations is vkCmdSetRenderingAttachmentLocations.
 	OpSetLocations
+	// OpBindShaders is vkCmdBindShadersEXT, one of whose arrays may be missing. It is for compute, too.
+	OpBindShaders
 )
 
 // SetState sets a dynamic state. What its values are says who executes it: mostly the arguments of the command in
@@ -58,6 +60,32 @@ func (r *Record) SetLocations(c *SetLocations) (ok bool) {
 	}
 	rest := r.words[1:]
 	if c.Locations, rest, ok = array[uint32](rest, r.words[0]); !ok {
+		return false
+	}
+	return len(rest) == 0
+}
+
+// StageShader is a shader object that is bound to a stage, or VK_NULL_HANDLE.
+type StageShader struct {
+	Shader vk.ShaderEXT
+	Stage  uint64 // a vk.ShaderStageFlagBits
+}
+
+// BindShaders is a recorded vkCmdBindShadersEXT.
+type BindShaders struct{ Shaders []StageShader }
+
+// BindShaders records vkCmdBindShadersEXT. It fails with ErrMemory.
+func (s *Stream) BindShaders(list []StageShader) error {
+	return s.add(OpBindShaders, []uint64{uint64(len(list))}, bytesOf(list))
+}
+
+// BindShaders reads a record of vkCmdBindShadersEXT into c. It returns false when the record's length does not fit.
+func (r *Record) BindShaders(c *BindShaders) (ok bool) {
+	if r.Op != OpBindShaders || len(r.words) < 1 {
+		return false
+	}
+	rest := r.words[1:]
+	if c.Shaders, rest, ok = array[StageShader](rest, r.words[0]); !ok {
 		return false
 	}
 	return len(rest) == 0

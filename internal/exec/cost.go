@@ -24,13 +24,7 @@ func immediate(s *command.Stream, r Resources) bool {
 	left := int64(immediateBytes)
 	var pipeline *Pipeline
 	for record := range s.Records() {
-		if record.Op == command.OpBindPipeline {
-			c := new(command.BindPipeline)
-			record.BindPipeline(c)
-			if c.PipelineBindPoint == vk.PIPELINE_BIND_POINT_COMPUTE {
-				pipeline, _ = r.Pipeline(c.Pipeline) // executing the stream finds the error
-			}
-		}
+		pipeline = boundForCompute(record, r, pipeline)
 		bytes, blocks := cost(record, pipeline)
 		if left -= commandBytes; blocks || bytes > uint64(left) {
 			return false
@@ -41,6 +35,27 @@ func immediate(s *command.Stream, r Resources) bool {
 		}
 	}
 	return true
+}
+
+// boundForCompute is the compute pipeline that is bound after a command. Executing the stream finds errors.
+func boundForCompute(record *command.Record, r Resources, before *Pipeline) *Pipeline {
+	switch record.Op {
+	case command.OpBindPipeline:
+		c := new(command.BindPipeline)
+		record.BindPipeline(c)
+		if c.PipelineBindPoint == vk.PIPELINE_BIND_POINT_COMPUTE {
+			before, _ = r.Pipeline(c.Pipeline)
+		}
+	case command.OpBindShaders:
+		c := new(command.BindShaders)
+		record.BindShaders(c)
+		for _, b := range c.Shaders {
+			if s, err := r.Shader(b.Shader); err == nil && s.Stage == vk.SHADER_STAGE_COMPUTE_BIT {
+				before = &s.compute
+			}
+		}
+	}
+	return before
 }
 
 // cost estimates the bytes that a command moves. Damaged records cost nothing: executing them finds the damage.

@@ -122,8 +122,9 @@ func (r *replay) bindPipeline(c *command.BindPipeline) error {
 		return invalid(vk.VUID_vkCmdBindPipeline_pipeline_03382, "the pipeline was created with "+
 			"VK_PIPELINE_CREATE_LIBRARY_BIT_KHR")
 	}
-	b.pipeline = p
-	r.graphics.changed = true
+	if b.pipeline = p; b != &r.bound {
+		r.graphics.shaders, r.graphics.changed = boundShaders{}, true
+	}
 	return nil
 }
 
@@ -285,7 +286,7 @@ func (r *replay) execute(base, groups [3]uint32, rules dispatchRules) error {
 	b := &r.bound
 	p := b.pipeline
 	if p == nil {
-		return invalid(rules.pipeline, "no compute pipeline is bound")
+		return invalid(rules.pipeline, "no compute pipeline is bound, and no compute shader")
 	}
 	for _, n := range p.Uses {
 		switch {

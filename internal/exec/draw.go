@@ -14,6 +14,9 @@ type drawRules struct {
 	outputs *outputRules
 
 	viewport, scissor, viewportCount, scissorCount, counts, vertexInput, locations vk.VUID
+
+	states  *stateRules // that dynamic states were set
+	objects *objectRules
 }
 
 // The rules of each draw command. Some are the same for the two commands that are one kind of record.
@@ -21,6 +24,8 @@ var (
 	plainRules = drawRules{
 		pass:          vk.VUID_vkCmdDraw_renderpass,
 		outputs:       &plainOutputs,
+		states:        &plainStates,
+		objects:       &plainObjects,
 		pipeline:      vk.VUID_vkCmdDraw_None_08606,
 		sets:          vk.VUID_vkCmdDraw_None_08600,
 		buffers:       vk.VUID_vkCmdDraw_None_04007,
@@ -36,6 +41,8 @@ var (
 	indexedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexed_renderpass,
 		outputs:       &indexedOutputs,
+		states:        &indexedStates,
+		objects:       &indexedObjects,
 		pipeline:      vk.VUID_vkCmdDrawIndexed_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexed_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexed_None_04007,
@@ -52,6 +59,8 @@ var (
 	indirectRulesOfDraws = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndirect_renderpass,
 		outputs:       &indirectDrawsOutputs,
+		states:        &indirectDrawsStates,
+		objects:       &indirectDrawsObjects,
 		pipeline:      vk.VUID_vkCmdDrawIndirect_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndirect_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndirect_None_04007,
@@ -67,6 +76,8 @@ var (
 	indexedIndirectRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexedIndirect_renderpass,
 		outputs:       &indexedIndirectDrawsOutputs,
+		states:        &indexedIndirectDrawsStates,
+		objects:       &indexedIndirectDrawsObjects,
 		pipeline:      vk.VUID_vkCmdDrawIndexedIndirect_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexedIndirect_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexedIndirect_None_04007,
@@ -83,6 +94,8 @@ var (
 	countedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndirectCount_renderpass,
 		outputs:       &countedOutputs,
+		states:        &countedStates,
+		objects:       &countedObjects,
 		pipeline:      vk.VUID_vkCmdDrawIndirectCount_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndirectCount_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndirectCount_None_04007,
@@ -98,6 +111,8 @@ var (
 	indexedCountedRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawIndexedIndirectCount_renderpass,
 		outputs:       &indexedCountedOutputs,
+		states:        &indexedCountedStates,
+		objects:       &indexedCountedObjects,
 		pipeline:      vk.VUID_vkCmdDrawIndexedIndirectCount_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexedIndirectCount_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexedIndirectCount_None_04007,
@@ -114,6 +129,8 @@ var (
 	multiRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawMultiEXT_renderpass,
 		outputs:       &multiOutputs,
+		states:        &multiStates,
+		objects:       &multiObjects,
 		pipeline:      vk.VUID_vkCmdDrawMultiEXT_None_08606,
 		sets:          vk.VUID_vkCmdDrawMultiEXT_None_08600,
 		buffers:       vk.VUID_vkCmdDrawMultiEXT_None_04007,
@@ -129,6 +146,8 @@ var (
 	indexedMultiRules = drawRules{
 		pass:          vk.VUID_vkCmdDrawMultiIndexedEXT_renderpass,
 		outputs:       &indexedMultiOutputs,
+		states:        &indexedMultiStates,
+		objects:       &indexedMultiObjects,
 		pipeline:      vk.VUID_vkCmdDrawMultiIndexedEXT_None_08606,
 		sets:          vk.VUID_vkCmdDrawMultiIndexedEXT_None_08600,
 		buffers:       vk.VUID_vkCmdDrawMultiIndexedEXT_None_04007,

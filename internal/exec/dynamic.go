@@ -87,6 +87,7 @@ var (
 	dynamicScissorCount  = DynamicState(vk.DYNAMIC_STATE_SCISSOR_WITH_COUNT)
 	dynamicVertexInput   = DynamicState(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT)
 	dynamicStride        = DynamicState(vk.DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE)
+	dynamicDepthClip     = DynamicState(vk.DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT)
 	dynamicBlendEnable   = DynamicState(vk.DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT)
 	dynamicBlendEquation = DynamicState(vk.DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT)
 	dynamicWriteMask     = DynamicState(vk.DYNAMIC_STATE_COLOR_WRITE_MASK_EXT)

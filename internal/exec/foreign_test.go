@@ -25,6 +25,7 @@ func (foreign) Sampler(vk.Sampler) (*sampling.Sampler, error)      { return nil,
 func (foreign) Event(vk.Event) (*syncobj.Payload, error)           { return nil, ErrForeign }
 func (foreign) QueryPool(vk.QueryPool) (*QueryPool, error)         { return nil, ErrForeign }
 func (foreign) Pipeline(vk.Pipeline) (*Pipeline, error)            { return nil, ErrForeign }
+func (foreign) Shader(vk.ShaderEXT) (*Shader, error)               { return nil, ErrForeign }
 func (foreign) Physical(uint64) (Range, bool)                      { return Range{}, false }
 func (foreign) Secondary(vk.CommandBuffer) (Secondary, error)      { return Secondary{}, ErrForeign }
 func (foreign) DescriptorSet(vk.DescriptorSet) (*descriptor.Set, error) {
@@ -77,6 +78,9 @@ func TestForeignObjects(t *testing.T) {
 		}},
 		"WriteBufferMarkerAMD": {"dstBuffer", func(s *command.Stream) error { return s.WriteBufferMarkerAMD(0, 9, 0, 0) }},
 		"BindPipeline":         {"pipeline", func(s *command.Stream) error { return s.BindPipeline(compute1, 9) }},
+		"BindShadersEXT": {"pShaders", func(s *command.Stream) error {
+			return s.BindShaders([]command.StageShader{{Shader: 9, Stage: uint64(vk.SHADER_STAGE_COMPUTE_BIT)}})
+		}},
 		"BindDescriptorSets": {"pDescriptorSets", func(s *command.Stream) error {
 			return s.BindDescriptorSets(compute1, 0, 0, []vk.DescriptorSet{9}, nil)
 		}},

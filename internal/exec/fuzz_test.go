@@ -192,7 +192,8 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// hostileDraws adds pipelines 4 and 5, and pools of queries for draws. Each draw's state must keep its promises.
+// hostileDraws adds pipelines 4 and 5, shader objects 1 to 4, and pools of queries for draws. Each draw's state must
+// keep its promises.
 func hostileDraws(f *testing.F, h *hostile) *draw.Pass {
 	h.Graphics = true
 	state := draw.State{Samples: 1, Viewports: make([]vk.Viewport, 2), Scissors: make([]vk.Rect2D, 2),
@@ -200,6 +201,10 @@ func hostileDraws(f *testing.F, h *hostile) *draw.Pass {
 		Attributes: []draw.VertexAttribute{{Binding: 1, Format: vk.FORMAT_R8_UNORM}}}
 	h.pipelines[4] = &Pipeline{Graphics: &Graphics{State: state}}
 	h.pipelines[5] = &Pipeline{Graphics: &Graphics{State: state, Dynamic: 1<<len(stateRows) - 1}}
+	h.object(1, &Shader{Stage: vertexBit})
+	h.object(2, &Shader{Stage: vertexBit, Sets: h.pipelines[1].Sets, Uses: []uint32{0}})
+	h.object(3, &Shader{Stage: fragmentBit})
+	h.object(4, &Shader{Stage: computeBit, Base: true})
 	var err error
 	h.pools[4], err = NewDrawQueryPool(vk.QUERY_TYPE_OCCLUSION, 3, 0)
 	must(f, err)
@@ -282,6 +287,13 @@ func seeds(f *testing.F) [][]byte {
 		},
 		func(s *command.Stream) error {
 			return errors.Join(s.FillBuffer(2, 0, 12, 1), s.BindPipeline(compute1, 3), s.DispatchIndirect(2, 0))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(setUp(s), bindOne(s, vertexBit, 1), bindOne(s, fragmentBit, 3), s.Draw(3, 1, 0, 0),
+				bindOne(s, vertexBit, 2), s.Draw(3, 1, 0, 0))
+		},
+		func(s *command.Stream) error {
+			return errors.Join(bindOne(s, computeBit, 4), s.DispatchBase(1, 2, 3, 4, 5, 6))
 		},
 		func(s *command.Stream) error {
 			return s.PushDescriptorSet(compute1, layout(f), 0,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 
 	"farside/compute"
 	"farside/internal/command"
@@ -14,7 +15,7 @@ import (
 	"farside/internal/vk"
 )
 
-// Graphics is a graphics pipeline as commands see it. It does not change.
+// Graphics is a graphics pipeline as commands see it. It does not change, but for what has been told of.
 type Graphics struct {
 	// State is what the pipeline says. What is dynamic has values that do no harm: draws use them where nothing is set.
 	State   draw.State
@@ -27,12 +28,19 @@ type Graphics struct {
 	Output         *Output // nil: it draws nothing, or nobody knows
 	Atomics        bool    // a shader has atomic instructions
 	ClipsUnclamped bool    // depths are clipped where they are not clamped, and State.DepthClip doesn't count
+	// Needs are the dynamic states that are told of where nothing has set them and a draw takes them.
+	Needs DynamicStates
+
+	objects     *shaderPair // of shader objects; nil of others
+	toldStates  atomic.Uint64
+	toldShaders atomic.Uint32
 }
 
 // graphics is what a command buffer has bound for draws, and the draw under way. It is kept from draw to draw, so that
 // none allocates memory.
 type graphics struct {
 	bindings
+	shaders  boundShaders // from which the pipeline is made, if there are any
 	dynamics dynamics
 	changed  bool // something that state is made of
 
@@ -87,6 +95,7 @@ func (g *graphics) begin() {
 		g.bound, g.index, g.indexed = 0, boundBuffer{}, false
 		g.dynamics.unwanted = 0
 	}
+	g.shaders = boundShaders{}
 	g.state = draw.State{}
 	g.changed = true
 }
@@ -221,12 +230,18 @@ func (r *replay) bindIndexBuffer(h vk.Buffer, offset, size uint64, indices vk.In
 // render pass.
 func (r *replay) prepare(rules *drawRules, indexed bool) error {
 	g := &r.graphics
+	if r.pass == nil {
+		return invalid(rules.pass, "no render pass is under way")
+	}
+	if g.pipeline == nil {
+		if err := r.joinBound(rules); err != nil {
+			return err
+		}
+	}
 	p := g.pipeline
 	switch {
-	case r.pass == nil:
-		return invalid(rules.pass, "no render pass is under way")
 	case p == nil:
-		return invalid(rules.pipeline, "no graphics pipeline is bound")
+		return invalid(rules.pipeline, "no graphics pipeline is bound, and no vertex shader")
 	case indexed && !g.indexed:
 		return invalid(rules.index, "no index buffer is bound")
 	}
@@ -243,6 +258,7 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 			return err
 		}
 		g.draw.Pass, g.changed = r.pass, false
+		r.tellUnset(p.Graphics, rules)
 		if o := p.Graphics.Output; o != nil {
 			r.tellOutput(o, rules.outputs)
 		}
@@ -281,7 +297,7 @@ func (g *graphics) build(p *Graphics, pass *draw.Pass, rules *drawRules) error {
 			take(s, d)
 		}
 	}
-	if p.ClipsUnclamped && !p.Dynamic.Has(vk.DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT) {
+	if p.ClipsUnclamped && p.Dynamic&d.set&dynamicDepthClip == 0 {
 		s.DepthClip = !s.DepthClamp
 	}
 	if err := g.buildViewports(p, rules); err != nil {
@@ -293,6 +309,9 @@ func (g *graphics) build(p *Graphics, pass *draw.Pass, rules *drawRules) error {
 	g.buildBlends(p, pass)
 	if pass.Samples != 0 && s.Samples != pass.Samples {
 		return invalid(rules.samples, "the pipeline has %d samples, the attachments %d", s.Samples, pass.Samples)
+	}
+	if p.objects != nil {
+		return nil // their outputs go where the rendering says
 	}
 	for i := range pass.Colors {
 		if own, want := location(p.Locations, i), location(pass.ColorLocations, i); own != want {

@@ -27,6 +27,7 @@ type world struct {
 	pools     map[vk.QueryPool]*QueryPool
 	secondary map[vk.CommandBuffer]*command.Stream
 	pipelines map[vk.Pipeline]*Pipeline
+	shaders   map[vk.ShaderEXT]*Shader
 	sets      map[vk.DescriptorSet]*descriptor.Set
 	inherits  map[vk.CommandBuffer]*Inheritance // of secondary
 	ranges    []Range
@@ -70,6 +71,13 @@ func (w *world) Sampler(vk.Sampler) (*sampling.Sampler, error) { return nil, err
 func (w *world) Event(h vk.Event) (*syncobj.Payload, error) {
 	if p := w.events[h]; p != nil {
 		return p.Retain(), nil
+	}
+	return nil, errNone
+}
+
+func (w *world) Shader(h vk.ShaderEXT) (*Shader, error) {
+	if s := w.shaders[h]; s != nil {
+		return s, nil
 	}
 	return nil, errNone
 }

@@ -71,8 +71,8 @@ func (r *replay) shuffled(record *command.Record) error {
 // setsState says whether a command changes nothing but what is bound or named.
 func setsState(op command.Op) bool {
 	switch op {
-	case command.OpBindPipeline, command.OpBindDescriptorSets, command.OpPushDescriptorSet, command.OpPushConstants,
-		command.OpDebugLabel:
+	case command.OpBindPipeline, command.OpBindShaders, command.OpBindDescriptorSets, command.OpPushDescriptorSet,
+		command.OpPushConstants, command.OpDebugLabel:
 		return true
 	}
 	return false

@@ -219,6 +219,10 @@ func (r *replay) perform(record *command.Record) error {
 		if c := new(command.BindPipeline); record.BindPipeline(c) {
 			return r.bindPipeline(c)
 		}
+	case command.OpBindShaders:
+		if c := new(command.BindShaders); record.BindShaders(c) {
+			return r.bindShaders(c)
+		}
 	case command.OpBindDescriptorSets:
 		if c := new(command.BindDescriptorSets); record.BindDescriptorSets(c) {
 			return r.bindDescriptorSets(c)
@@ -412,6 +416,8 @@ var commonParents = [...]vk.VUID{
 
 func commonParent(op command.Op) vk.VUID {
 	switch {
+	case op == command.OpBindShaders:
+		return vk.VUID_vkCmdBindShadersEXT_commonparent
 	case op == command.OpBeginRenderPass:
 		return vk.VUID_VkRenderPassBeginInfo_commonparent
 	case op == command.OpBeginRendering:

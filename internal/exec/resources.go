@@ -59,6 +59,7 @@ type Resources interface {
 	Event(vk.Event) (*syncobj.Payload, error)
 	QueryPool(vk.QueryPool) (*QueryPool, error)
 	Pipeline(vk.Pipeline) (*Pipeline, error)
+	Shader(vk.ShaderEXT) (*Shader, error)
 	DescriptorSet(vk.DescriptorSet) (*descriptor.Set, error)
 	// Physical finds the memory behind a device address.
 	Physical(address uint64) (Range, bool)

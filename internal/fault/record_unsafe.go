@@ -21,7 +21,8 @@ var Kinds = []string{
 	"VkInstance", "VkDevice", "VkDeviceMemory", "VkBuffer", "VkBufferView", "VkImage", "VkImageView", "VkSampler",
 	"VkSamplerYcbcrConversion", "VkShaderModule", "VkPipelineLayout", "VkPipelineCache", "VkPipeline", "VkQueryPool",
 	"VkFence", "VkSemaphore", "VkEvent", "VkPrivateDataSlot", "VkDebugUtilsMessengerEXT", "VkCommandPool",
-	"VkDescriptorPool", "VkDescriptorSetLayout", "VkDescriptorUpdateTemplate", KindFD,
+	"VkDescriptorPool", "VkDescriptorSetLayout", "VkDescriptorUpdateTemplate", "VkShaderEXT",
+	KindFD,
 }
 
 // KindFD is the kind of exported descriptors.

@@ -1008,6 +1008,45 @@ const (
 	VUID_VkSemaphoreTypeCreateInfo_timelineSemaphore_03252
 	VUID_VkSemaphoreWaitInfo_pSemaphores_03256
 	VUID_VkSemaphoreWaitInfo_pSemaphores_parameter
+	VUID_VkShaderCreateInfoEXT_codeSize_08735
+	VUID_VkShaderCreateInfoEXT_codeSize_arraylength
+	VUID_VkShaderCreateInfoEXT_codeType_10064
+	VUID_VkShaderCreateInfoEXT_codeType_10065
+	VUID_VkShaderCreateInfoEXT_codeType_10383
+	VUID_VkShaderCreateInfoEXT_codeType_10384
+	VUID_VkShaderCreateInfoEXT_codeType_10385
+	VUID_VkShaderCreateInfoEXT_codeType_10386
+	VUID_VkShaderCreateInfoEXT_codeType_parameter
+	VUID_VkShaderCreateInfoEXT_flags_08412
+	VUID_VkShaderCreateInfoEXT_flags_08416
+	VUID_VkShaderCreateInfoEXT_flags_08417
+	VUID_VkShaderCreateInfoEXT_flags_08485
+	VUID_VkShaderCreateInfoEXT_flags_08992
+	VUID_VkShaderCreateInfoEXT_flags_09404
+	VUID_VkShaderCreateInfoEXT_flags_09405
+	VUID_VkShaderCreateInfoEXT_flags_parameter
+	VUID_VkShaderCreateInfoEXT_nextStage_08427
+	VUID_VkShaderCreateInfoEXT_nextStage_08428
+	VUID_VkShaderCreateInfoEXT_nextStage_08429
+	VUID_VkShaderCreateInfoEXT_nextStage_08434
+	VUID_VkShaderCreateInfoEXT_pCode_08460
+	VUID_VkShaderCreateInfoEXT_pCode_08492
+	VUID_VkShaderCreateInfoEXT_pCode_08493
+	VUID_VkShaderCreateInfoEXT_pCode_08737
+	VUID_VkShaderCreateInfoEXT_pCode_parameter
+	VUID_VkShaderCreateInfoEXT_pName_08440
+	VUID_VkShaderCreateInfoEXT_pName_parameter
+	VUID_VkShaderCreateInfoEXT_pPushConstantRanges_10063
+	VUID_VkShaderCreateInfoEXT_setLayoutCount_12257
+	VUID_VkShaderCreateInfoEXT_setLayoutCount_13359
+	VUID_VkShaderCreateInfoEXT_stage_08418
+	VUID_VkShaderCreateInfoEXT_stage_08419
+	VUID_VkShaderCreateInfoEXT_stage_08420
+	VUID_VkShaderCreateInfoEXT_stage_08421
+	VUID_VkShaderCreateInfoEXT_stage_08422
+	VUID_VkShaderCreateInfoEXT_stage_08425
+	VUID_VkShaderCreateInfoEXT_stage_08426
+	VUID_VkShaderCreateInfoEXT_stage_parameter
 	VUID_VkShaderModuleCreateInfo_codeSize_01085
 	VUID_VkShaderModuleCreateInfo_codeSize_08735
 	VUID_VkShaderModuleCreateInfo_pCode_08737
@@ -1266,6 +1305,21 @@ const (
 	VUID_vkCmdBindPipeline_pipelineBindPoint_parameter
 	VUID_vkCmdBindPipeline_pipeline_03382
 	VUID_vkCmdBindPipeline_pipeline_parameter
+	VUID_vkCmdBindShadersEXT_None_08462
+	VUID_vkCmdBindShadersEXT_commandBuffer_parameter
+	VUID_vkCmdBindShadersEXT_commandBuffer_recording
+	VUID_vkCmdBindShadersEXT_commonparent
+	VUID_vkCmdBindShadersEXT_pShaders_08469
+	VUID_vkCmdBindShadersEXT_pShaders_08476
+	VUID_vkCmdBindShadersEXT_pShaders_08477
+	VUID_vkCmdBindShadersEXT_pShaders_parameter
+	VUID_vkCmdBindShadersEXT_pStages_08463
+	VUID_vkCmdBindShadersEXT_pStages_08464
+	VUID_vkCmdBindShadersEXT_pStages_08465
+	VUID_vkCmdBindShadersEXT_pStages_08467
+	VUID_vkCmdBindShadersEXT_pStages_08468
+	VUID_vkCmdBindShadersEXT_pStages_parameter
+	VUID_vkCmdBindShadersEXT_stageCount_arraylength
 	VUID_vkCmdBindVertexBuffers2_bindingCount_arraylength
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_cmdpool
 	VUID_vkCmdBindVertexBuffers2_commandBuffer_parameter
@@ -1556,13 +1610,59 @@ const (
 	VUID_vkCmdDispatch_groupCountY_00387
 	VUID_vkCmdDispatch_groupCountZ_00388
 	VUID_vkCmdDrawIndexedIndirectCount_None_04007
+	VUID_vkCmdDrawIndexedIndirectCount_None_04876
+	VUID_vkCmdDrawIndexedIndirectCount_None_04877
+	VUID_vkCmdDrawIndexedIndirectCount_None_04879
 	VUID_vkCmdDrawIndexedIndirectCount_None_04914
 	VUID_vkCmdDrawIndexedIndirectCount_None_07312
+	VUID_vkCmdDrawIndexedIndirectCount_None_07620
+	VUID_vkCmdDrawIndexedIndirectCount_None_07621
+	VUID_vkCmdDrawIndexedIndirectCount_None_07622
+	VUID_vkCmdDrawIndexedIndirectCount_None_07623
+	VUID_vkCmdDrawIndexedIndirectCount_None_07624
+	VUID_vkCmdDrawIndexedIndirectCount_None_07625
+	VUID_vkCmdDrawIndexedIndirectCount_None_07626
+	VUID_vkCmdDrawIndexedIndirectCount_None_07627
+	VUID_vkCmdDrawIndexedIndirectCount_None_07629
+	VUID_vkCmdDrawIndexedIndirectCount_None_07633
+	VUID_vkCmdDrawIndexedIndirectCount_None_07636
+	VUID_vkCmdDrawIndexedIndirectCount_None_07639
+	VUID_vkCmdDrawIndexedIndirectCount_None_07749
 	VUID_vkCmdDrawIndexedIndirectCount_None_07831
 	VUID_vkCmdDrawIndexedIndirectCount_None_07832
+	VUID_vkCmdDrawIndexedIndirectCount_None_07834
+	VUID_vkCmdDrawIndexedIndirectCount_None_07835
+	VUID_vkCmdDrawIndexedIndirectCount_None_07836
+	VUID_vkCmdDrawIndexedIndirectCount_None_07837
+	VUID_vkCmdDrawIndexedIndirectCount_None_07838
+	VUID_vkCmdDrawIndexedIndirectCount_None_07839
+	VUID_vkCmdDrawIndexedIndirectCount_None_07840
+	VUID_vkCmdDrawIndexedIndirectCount_None_07841
+	VUID_vkCmdDrawIndexedIndirectCount_None_07842
+	VUID_vkCmdDrawIndexedIndirectCount_None_07843
+	VUID_vkCmdDrawIndexedIndirectCount_None_07844
+	VUID_vkCmdDrawIndexedIndirectCount_None_07845
+	VUID_vkCmdDrawIndexedIndirectCount_None_07846
+	VUID_vkCmdDrawIndexedIndirectCount_None_07847
+	VUID_vkCmdDrawIndexedIndirectCount_None_07848
+	VUID_vkCmdDrawIndexedIndirectCount_None_07849
 	VUID_vkCmdDrawIndexedIndirectCount_None_08600
 	VUID_vkCmdDrawIndexedIndirectCount_None_08606
+	VUID_vkCmdDrawIndexedIndirectCount_None_08617
+	VUID_vkCmdDrawIndexedIndirectCount_None_08666
+	VUID_vkCmdDrawIndexedIndirectCount_None_08669
+	VUID_vkCmdDrawIndexedIndirectCount_None_08684
+	VUID_vkCmdDrawIndexedIndirectCount_None_08688
+	VUID_vkCmdDrawIndexedIndirectCount_None_08698
+	VUID_vkCmdDrawIndexedIndirectCount_None_08876
+	VUID_vkCmdDrawIndexedIndirectCount_None_08877
+	VUID_vkCmdDrawIndexedIndirectCount_None_08878
+	VUID_vkCmdDrawIndexedIndirectCount_None_08879
 	VUID_vkCmdDrawIndexedIndirectCount_None_09548
+	VUID_vkCmdDrawIndexedIndirectCount_None_09650
+	VUID_vkCmdDrawIndexedIndirectCount_None_10772
+	VUID_vkCmdDrawIndexedIndirectCount_None_10862
+	VUID_vkCmdDrawIndexedIndirectCount_None_10864
 	VUID_vkCmdDrawIndexedIndirectCount_buffer_02709
 	VUID_vkCmdDrawIndexedIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_colorAttachmentCount_06179
@@ -1580,8 +1680,10 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndexedIndirectCount_logicOp_04878
 	VUID_vkCmdDrawIndexedIndirectCount_maxDrawCount_03143
 	VUID_vkCmdDrawIndexedIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirectCount_nextStage_10745
 	VUID_vkCmdDrawIndexedIndirectCount_offset_02710
 	VUID_vkCmdDrawIndexedIndirectCount_renderPass_02684
 	VUID_vkCmdDrawIndexedIndirectCount_renderPass_06198
@@ -1593,13 +1695,59 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03417
 	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419
 	VUID_vkCmdDrawIndexedIndirect_None_04007
+	VUID_vkCmdDrawIndexedIndirect_None_04876
+	VUID_vkCmdDrawIndexedIndirect_None_04877
+	VUID_vkCmdDrawIndexedIndirect_None_04879
 	VUID_vkCmdDrawIndexedIndirect_None_04914
 	VUID_vkCmdDrawIndexedIndirect_None_07312
+	VUID_vkCmdDrawIndexedIndirect_None_07620
+	VUID_vkCmdDrawIndexedIndirect_None_07621
+	VUID_vkCmdDrawIndexedIndirect_None_07622
+	VUID_vkCmdDrawIndexedIndirect_None_07623
+	VUID_vkCmdDrawIndexedIndirect_None_07624
+	VUID_vkCmdDrawIndexedIndirect_None_07625
+	VUID_vkCmdDrawIndexedIndirect_None_07626
+	VUID_vkCmdDrawIndexedIndirect_None_07627
+	VUID_vkCmdDrawIndexedIndirect_None_07629
+	VUID_vkCmdDrawIndexedIndirect_None_07633
+	VUID_vkCmdDrawIndexedIndirect_None_07636
+	VUID_vkCmdDrawIndexedIndirect_None_07639
+	VUID_vkCmdDrawIndexedIndirect_None_07749
 	VUID_vkCmdDrawIndexedIndirect_None_07831
 	VUID_vkCmdDrawIndexedIndirect_None_07832
+	VUID_vkCmdDrawIndexedIndirect_None_07834
+	VUID_vkCmdDrawIndexedIndirect_None_07835
+	VUID_vkCmdDrawIndexedIndirect_None_07836
+	VUID_vkCmdDrawIndexedIndirect_None_07837
+	VUID_vkCmdDrawIndexedIndirect_None_07838
+	VUID_vkCmdDrawIndexedIndirect_None_07839
+	VUID_vkCmdDrawIndexedIndirect_None_07840
+	VUID_vkCmdDrawIndexedIndirect_None_07841
+	VUID_vkCmdDrawIndexedIndirect_None_07842
+	VUID_vkCmdDrawIndexedIndirect_None_07843
+	VUID_vkCmdDrawIndexedIndirect_None_07844
+	VUID_vkCmdDrawIndexedIndirect_None_07845
+	VUID_vkCmdDrawIndexedIndirect_None_07846
+	VUID_vkCmdDrawIndexedIndirect_None_07847
+	VUID_vkCmdDrawIndexedIndirect_None_07848
+	VUID_vkCmdDrawIndexedIndirect_None_07849
 	VUID_vkCmdDrawIndexedIndirect_None_08600
 	VUID_vkCmdDrawIndexedIndirect_None_08606
+	VUID_vkCmdDrawIndexedIndirect_None_08617
+	VUID_vkCmdDrawIndexedIndirect_None_08666
+	VUID_vkCmdDrawIndexedIndirect_None_08669
+	VUID_vkCmdDrawIndexedIndirect_None_08684
+	VUID_vkCmdDrawIndexedIndirect_None_08688
+	VUID_vkCmdDrawIndexedIndirect_None_08698
+	VUID_vkCmdDrawIndexedIndirect_None_08876
+	VUID_vkCmdDrawIndexedIndirect_None_08877
+	VUID_vkCmdDrawIndexedIndirect_None_08878
+	VUID_vkCmdDrawIndexedIndirect_None_08879
 	VUID_vkCmdDrawIndexedIndirect_None_09548
+	VUID_vkCmdDrawIndexedIndirect_None_09650
+	VUID_vkCmdDrawIndexedIndirect_None_10772
+	VUID_vkCmdDrawIndexedIndirect_None_10862
+	VUID_vkCmdDrawIndexedIndirect_None_10864
 	VUID_vkCmdDrawIndexedIndirect_buffer_02709
 	VUID_vkCmdDrawIndexedIndirect_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_colorAttachmentCount_06179
@@ -1616,7 +1764,9 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndexedIndirect_logicOp_04878
 	VUID_vkCmdDrawIndexedIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexedIndirect_nextStage_10745
 	VUID_vkCmdDrawIndexedIndirect_offset_02710
 	VUID_vkCmdDrawIndexedIndirect_renderPass_02684
 	VUID_vkCmdDrawIndexedIndirect_renderPass_06198
@@ -1627,13 +1777,59 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_viewportCount_03417
 	VUID_vkCmdDrawIndexedIndirect_viewportCount_03419
 	VUID_vkCmdDrawIndexed_None_04007
+	VUID_vkCmdDrawIndexed_None_04876
+	VUID_vkCmdDrawIndexed_None_04877
+	VUID_vkCmdDrawIndexed_None_04879
 	VUID_vkCmdDrawIndexed_None_04914
 	VUID_vkCmdDrawIndexed_None_07312
+	VUID_vkCmdDrawIndexed_None_07620
+	VUID_vkCmdDrawIndexed_None_07621
+	VUID_vkCmdDrawIndexed_None_07622
+	VUID_vkCmdDrawIndexed_None_07623
+	VUID_vkCmdDrawIndexed_None_07624
+	VUID_vkCmdDrawIndexed_None_07625
+	VUID_vkCmdDrawIndexed_None_07626
+	VUID_vkCmdDrawIndexed_None_07627
+	VUID_vkCmdDrawIndexed_None_07629
+	VUID_vkCmdDrawIndexed_None_07633
+	VUID_vkCmdDrawIndexed_None_07636
+	VUID_vkCmdDrawIndexed_None_07639
+	VUID_vkCmdDrawIndexed_None_07749
 	VUID_vkCmdDrawIndexed_None_07831
 	VUID_vkCmdDrawIndexed_None_07832
+	VUID_vkCmdDrawIndexed_None_07834
+	VUID_vkCmdDrawIndexed_None_07835
+	VUID_vkCmdDrawIndexed_None_07836
+	VUID_vkCmdDrawIndexed_None_07837
+	VUID_vkCmdDrawIndexed_None_07838
+	VUID_vkCmdDrawIndexed_None_07839
+	VUID_vkCmdDrawIndexed_None_07840
+	VUID_vkCmdDrawIndexed_None_07841
+	VUID_vkCmdDrawIndexed_None_07842
+	VUID_vkCmdDrawIndexed_None_07843
+	VUID_vkCmdDrawIndexed_None_07844
+	VUID_vkCmdDrawIndexed_None_07845
+	VUID_vkCmdDrawIndexed_None_07846
+	VUID_vkCmdDrawIndexed_None_07847
+	VUID_vkCmdDrawIndexed_None_07848
+	VUID_vkCmdDrawIndexed_None_07849
 	VUID_vkCmdDrawIndexed_None_08600
 	VUID_vkCmdDrawIndexed_None_08606
+	VUID_vkCmdDrawIndexed_None_08617
+	VUID_vkCmdDrawIndexed_None_08666
+	VUID_vkCmdDrawIndexed_None_08669
+	VUID_vkCmdDrawIndexed_None_08684
+	VUID_vkCmdDrawIndexed_None_08688
+	VUID_vkCmdDrawIndexed_None_08698
+	VUID_vkCmdDrawIndexed_None_08876
+	VUID_vkCmdDrawIndexed_None_08877
+	VUID_vkCmdDrawIndexed_None_08878
+	VUID_vkCmdDrawIndexed_None_08879
 	VUID_vkCmdDrawIndexed_None_09548
+	VUID_vkCmdDrawIndexed_None_09650
+	VUID_vkCmdDrawIndexed_None_10772
+	VUID_vkCmdDrawIndexed_None_10862
+	VUID_vkCmdDrawIndexed_None_10864
 	VUID_vkCmdDrawIndexed_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexed_commandBuffer_parameter
@@ -1644,7 +1840,9 @@ const (
 	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndexed_logicOp_04878
 	VUID_vkCmdDrawIndexed_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndexed_nextStage_10745
 	VUID_vkCmdDrawIndexed_renderPass_02684
 	VUID_vkCmdDrawIndexed_renderPass_06198
 	VUID_vkCmdDrawIndexed_renderpass
@@ -1654,12 +1852,58 @@ const (
 	VUID_vkCmdDrawIndexed_viewportCount_03417
 	VUID_vkCmdDrawIndexed_viewportCount_03419
 	VUID_vkCmdDrawIndirectCount_None_04007
+	VUID_vkCmdDrawIndirectCount_None_04876
+	VUID_vkCmdDrawIndirectCount_None_04877
+	VUID_vkCmdDrawIndirectCount_None_04879
 	VUID_vkCmdDrawIndirectCount_None_04914
+	VUID_vkCmdDrawIndirectCount_None_07620
+	VUID_vkCmdDrawIndirectCount_None_07621
+	VUID_vkCmdDrawIndirectCount_None_07622
+	VUID_vkCmdDrawIndirectCount_None_07623
+	VUID_vkCmdDrawIndirectCount_None_07624
+	VUID_vkCmdDrawIndirectCount_None_07625
+	VUID_vkCmdDrawIndirectCount_None_07626
+	VUID_vkCmdDrawIndirectCount_None_07627
+	VUID_vkCmdDrawIndirectCount_None_07629
+	VUID_vkCmdDrawIndirectCount_None_07633
+	VUID_vkCmdDrawIndirectCount_None_07636
+	VUID_vkCmdDrawIndirectCount_None_07639
+	VUID_vkCmdDrawIndirectCount_None_07749
 	VUID_vkCmdDrawIndirectCount_None_07831
 	VUID_vkCmdDrawIndirectCount_None_07832
+	VUID_vkCmdDrawIndirectCount_None_07834
+	VUID_vkCmdDrawIndirectCount_None_07835
+	VUID_vkCmdDrawIndirectCount_None_07836
+	VUID_vkCmdDrawIndirectCount_None_07837
+	VUID_vkCmdDrawIndirectCount_None_07838
+	VUID_vkCmdDrawIndirectCount_None_07839
+	VUID_vkCmdDrawIndirectCount_None_07840
+	VUID_vkCmdDrawIndirectCount_None_07841
+	VUID_vkCmdDrawIndirectCount_None_07842
+	VUID_vkCmdDrawIndirectCount_None_07843
+	VUID_vkCmdDrawIndirectCount_None_07844
+	VUID_vkCmdDrawIndirectCount_None_07845
+	VUID_vkCmdDrawIndirectCount_None_07846
+	VUID_vkCmdDrawIndirectCount_None_07847
+	VUID_vkCmdDrawIndirectCount_None_07848
+	VUID_vkCmdDrawIndirectCount_None_07849
 	VUID_vkCmdDrawIndirectCount_None_08600
 	VUID_vkCmdDrawIndirectCount_None_08606
+	VUID_vkCmdDrawIndirectCount_None_08617
+	VUID_vkCmdDrawIndirectCount_None_08666
+	VUID_vkCmdDrawIndirectCount_None_08669
+	VUID_vkCmdDrawIndirectCount_None_08684
+	VUID_vkCmdDrawIndirectCount_None_08688
+	VUID_vkCmdDrawIndirectCount_None_08698
+	VUID_vkCmdDrawIndirectCount_None_08876
+	VUID_vkCmdDrawIndirectCount_None_08877
+	VUID_vkCmdDrawIndirectCount_None_08878
+	VUID_vkCmdDrawIndirectCount_None_08879
 	VUID_vkCmdDrawIndirectCount_None_09548
+	VUID_vkCmdDrawIndirectCount_None_09650
+	VUID_vkCmdDrawIndirectCount_None_10772
+	VUID_vkCmdDrawIndirectCount_None_10862
+	VUID_vkCmdDrawIndirectCount_None_10864
 	VUID_vkCmdDrawIndirectCount_buffer_02709
 	VUID_vkCmdDrawIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndirectCount_colorAttachmentCount_06179
@@ -1677,8 +1921,10 @@ const (
 	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndirectCount_logicOp_04878
 	VUID_vkCmdDrawIndirectCount_maxDrawCount_03111
 	VUID_vkCmdDrawIndirectCount_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirectCount_nextStage_10745
 	VUID_vkCmdDrawIndirectCount_offset_02710
 	VUID_vkCmdDrawIndirectCount_renderPass_02684
 	VUID_vkCmdDrawIndirectCount_renderPass_06198
@@ -1690,12 +1936,58 @@ const (
 	VUID_vkCmdDrawIndirectCount_viewportCount_03417
 	VUID_vkCmdDrawIndirectCount_viewportCount_03419
 	VUID_vkCmdDrawIndirect_None_04007
+	VUID_vkCmdDrawIndirect_None_04876
+	VUID_vkCmdDrawIndirect_None_04877
+	VUID_vkCmdDrawIndirect_None_04879
 	VUID_vkCmdDrawIndirect_None_04914
+	VUID_vkCmdDrawIndirect_None_07620
+	VUID_vkCmdDrawIndirect_None_07621
+	VUID_vkCmdDrawIndirect_None_07622
+	VUID_vkCmdDrawIndirect_None_07623
+	VUID_vkCmdDrawIndirect_None_07624
+	VUID_vkCmdDrawIndirect_None_07625
+	VUID_vkCmdDrawIndirect_None_07626
+	VUID_vkCmdDrawIndirect_None_07627
+	VUID_vkCmdDrawIndirect_None_07629
+	VUID_vkCmdDrawIndirect_None_07633
+	VUID_vkCmdDrawIndirect_None_07636
+	VUID_vkCmdDrawIndirect_None_07639
+	VUID_vkCmdDrawIndirect_None_07749
 	VUID_vkCmdDrawIndirect_None_07831
 	VUID_vkCmdDrawIndirect_None_07832
+	VUID_vkCmdDrawIndirect_None_07834
+	VUID_vkCmdDrawIndirect_None_07835
+	VUID_vkCmdDrawIndirect_None_07836
+	VUID_vkCmdDrawIndirect_None_07837
+	VUID_vkCmdDrawIndirect_None_07838
+	VUID_vkCmdDrawIndirect_None_07839
+	VUID_vkCmdDrawIndirect_None_07840
+	VUID_vkCmdDrawIndirect_None_07841
+	VUID_vkCmdDrawIndirect_None_07842
+	VUID_vkCmdDrawIndirect_None_07843
+	VUID_vkCmdDrawIndirect_None_07844
+	VUID_vkCmdDrawIndirect_None_07845
+	VUID_vkCmdDrawIndirect_None_07846
+	VUID_vkCmdDrawIndirect_None_07847
+	VUID_vkCmdDrawIndirect_None_07848
+	VUID_vkCmdDrawIndirect_None_07849
 	VUID_vkCmdDrawIndirect_None_08600
 	VUID_vkCmdDrawIndirect_None_08606
+	VUID_vkCmdDrawIndirect_None_08617
+	VUID_vkCmdDrawIndirect_None_08666
+	VUID_vkCmdDrawIndirect_None_08669
+	VUID_vkCmdDrawIndirect_None_08684
+	VUID_vkCmdDrawIndirect_None_08688
+	VUID_vkCmdDrawIndirect_None_08698
+	VUID_vkCmdDrawIndirect_None_08876
+	VUID_vkCmdDrawIndirect_None_08877
+	VUID_vkCmdDrawIndirect_None_08878
+	VUID_vkCmdDrawIndirect_None_08879
 	VUID_vkCmdDrawIndirect_None_09548
+	VUID_vkCmdDrawIndirect_None_09650
+	VUID_vkCmdDrawIndirect_None_10772
+	VUID_vkCmdDrawIndirect_None_10862
+	VUID_vkCmdDrawIndirect_None_10864
 	VUID_vkCmdDrawIndirect_buffer_02709
 	VUID_vkCmdDrawIndirect_buffer_parameter
 	VUID_vkCmdDrawIndirect_colorAttachmentCount_06179
@@ -1712,7 +2004,9 @@ const (
 	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndirect_logicOp_04878
 	VUID_vkCmdDrawIndirect_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawIndirect_nextStage_10745
 	VUID_vkCmdDrawIndirect_offset_02710
 	VUID_vkCmdDrawIndirect_renderPass_02684
 	VUID_vkCmdDrawIndirect_renderPass_06198
@@ -1723,12 +2017,58 @@ const (
 	VUID_vkCmdDrawIndirect_viewportCount_03417
 	VUID_vkCmdDrawIndirect_viewportCount_03419
 	VUID_vkCmdDrawMultiEXT_None_04007
+	VUID_vkCmdDrawMultiEXT_None_04876
+	VUID_vkCmdDrawMultiEXT_None_04877
+	VUID_vkCmdDrawMultiEXT_None_04879
 	VUID_vkCmdDrawMultiEXT_None_04914
+	VUID_vkCmdDrawMultiEXT_None_07620
+	VUID_vkCmdDrawMultiEXT_None_07621
+	VUID_vkCmdDrawMultiEXT_None_07622
+	VUID_vkCmdDrawMultiEXT_None_07623
+	VUID_vkCmdDrawMultiEXT_None_07624
+	VUID_vkCmdDrawMultiEXT_None_07625
+	VUID_vkCmdDrawMultiEXT_None_07626
+	VUID_vkCmdDrawMultiEXT_None_07627
+	VUID_vkCmdDrawMultiEXT_None_07629
+	VUID_vkCmdDrawMultiEXT_None_07633
+	VUID_vkCmdDrawMultiEXT_None_07636
+	VUID_vkCmdDrawMultiEXT_None_07639
+	VUID_vkCmdDrawMultiEXT_None_07749
 	VUID_vkCmdDrawMultiEXT_None_07831
 	VUID_vkCmdDrawMultiEXT_None_07832
+	VUID_vkCmdDrawMultiEXT_None_07834
+	VUID_vkCmdDrawMultiEXT_None_07835
+	VUID_vkCmdDrawMultiEXT_None_07836
+	VUID_vkCmdDrawMultiEXT_None_07837
+	VUID_vkCmdDrawMultiEXT_None_07838
+	VUID_vkCmdDrawMultiEXT_None_07839
+	VUID_vkCmdDrawMultiEXT_None_07840
+	VUID_vkCmdDrawMultiEXT_None_07841
+	VUID_vkCmdDrawMultiEXT_None_07842
+	VUID_vkCmdDrawMultiEXT_None_07843
+	VUID_vkCmdDrawMultiEXT_None_07844
+	VUID_vkCmdDrawMultiEXT_None_07845
+	VUID_vkCmdDrawMultiEXT_None_07846
+	VUID_vkCmdDrawMultiEXT_None_07847
+	VUID_vkCmdDrawMultiEXT_None_07848
+	VUID_vkCmdDrawMultiEXT_None_07849
 	VUID_vkCmdDrawMultiEXT_None_08600
 	VUID_vkCmdDrawMultiEXT_None_08606
+	VUID_vkCmdDrawMultiEXT_None_08617
+	VUID_vkCmdDrawMultiEXT_None_08666
+	VUID_vkCmdDrawMultiEXT_None_08669
+	VUID_vkCmdDrawMultiEXT_None_08684
+	VUID_vkCmdDrawMultiEXT_None_08688
+	VUID_vkCmdDrawMultiEXT_None_08698
+	VUID_vkCmdDrawMultiEXT_None_08876
+	VUID_vkCmdDrawMultiEXT_None_08877
+	VUID_vkCmdDrawMultiEXT_None_08878
+	VUID_vkCmdDrawMultiEXT_None_08879
 	VUID_vkCmdDrawMultiEXT_None_09548
+	VUID_vkCmdDrawMultiEXT_None_09650
+	VUID_vkCmdDrawMultiEXT_None_10772
+	VUID_vkCmdDrawMultiEXT_None_10862
+	VUID_vkCmdDrawMultiEXT_None_10864
 	VUID_vkCmdDrawMultiEXT_colorAttachmentCount_06179
 	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
@@ -1742,7 +2082,9 @@ const (
 	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawMultiEXT_logicOp_04878
 	VUID_vkCmdDrawMultiEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiEXT_nextStage_10745
 	VUID_vkCmdDrawMultiEXT_renderPass_02684
 	VUID_vkCmdDrawMultiEXT_renderPass_06198
 	VUID_vkCmdDrawMultiEXT_renderpass
@@ -1752,13 +2094,59 @@ const (
 	VUID_vkCmdDrawMultiEXT_viewportCount_03417
 	VUID_vkCmdDrawMultiEXT_viewportCount_03419
 	VUID_vkCmdDrawMultiIndexedEXT_None_04007
+	VUID_vkCmdDrawMultiIndexedEXT_None_04876
+	VUID_vkCmdDrawMultiIndexedEXT_None_04877
+	VUID_vkCmdDrawMultiIndexedEXT_None_04879
 	VUID_vkCmdDrawMultiIndexedEXT_None_04914
 	VUID_vkCmdDrawMultiIndexedEXT_None_07312
+	VUID_vkCmdDrawMultiIndexedEXT_None_07620
+	VUID_vkCmdDrawMultiIndexedEXT_None_07621
+	VUID_vkCmdDrawMultiIndexedEXT_None_07622
+	VUID_vkCmdDrawMultiIndexedEXT_None_07623
+	VUID_vkCmdDrawMultiIndexedEXT_None_07624
+	VUID_vkCmdDrawMultiIndexedEXT_None_07625
+	VUID_vkCmdDrawMultiIndexedEXT_None_07626
+	VUID_vkCmdDrawMultiIndexedEXT_None_07627
+	VUID_vkCmdDrawMultiIndexedEXT_None_07629
+	VUID_vkCmdDrawMultiIndexedEXT_None_07633
+	VUID_vkCmdDrawMultiIndexedEXT_None_07636
+	VUID_vkCmdDrawMultiIndexedEXT_None_07639
+	VUID_vkCmdDrawMultiIndexedEXT_None_07749
 	VUID_vkCmdDrawMultiIndexedEXT_None_07831
 	VUID_vkCmdDrawMultiIndexedEXT_None_07832
+	VUID_vkCmdDrawMultiIndexedEXT_None_07834
+	VUID_vkCmdDrawMultiIndexedEXT_None_07835
+	VUID_vkCmdDrawMultiIndexedEXT_None_07836
+	VUID_vkCmdDrawMultiIndexedEXT_None_07837
+	VUID_vkCmdDrawMultiIndexedEXT_None_07838
+	VUID_vkCmdDrawMultiIndexedEXT_None_07839
+	VUID_vkCmdDrawMultiIndexedEXT_None_07840
+	VUID_vkCmdDrawMultiIndexedEXT_None_07841
+	VUID_vkCmdDrawMultiIndexedEXT_None_07842
+	VUID_vkCmdDrawMultiIndexedEXT_None_07843
+	VUID_vkCmdDrawMultiIndexedEXT_None_07844
+	VUID_vkCmdDrawMultiIndexedEXT_None_07845
+	VUID_vkCmdDrawMultiIndexedEXT_None_07846
+	VUID_vkCmdDrawMultiIndexedEXT_None_07847
+	VUID_vkCmdDrawMultiIndexedEXT_None_07848
+	VUID_vkCmdDrawMultiIndexedEXT_None_07849
 	VUID_vkCmdDrawMultiIndexedEXT_None_08600
 	VUID_vkCmdDrawMultiIndexedEXT_None_08606
+	VUID_vkCmdDrawMultiIndexedEXT_None_08617
+	VUID_vkCmdDrawMultiIndexedEXT_None_08666
+	VUID_vkCmdDrawMultiIndexedEXT_None_08669
+	VUID_vkCmdDrawMultiIndexedEXT_None_08684
+	VUID_vkCmdDrawMultiIndexedEXT_None_08688
+	VUID_vkCmdDrawMultiIndexedEXT_None_08698
+	VUID_vkCmdDrawMultiIndexedEXT_None_08876
+	VUID_vkCmdDrawMultiIndexedEXT_None_08877
+	VUID_vkCmdDrawMultiIndexedEXT_None_08878
+	VUID_vkCmdDrawMultiIndexedEXT_None_08879
 	VUID_vkCmdDrawMultiIndexedEXT_None_09548
+	VUID_vkCmdDrawMultiIndexedEXT_None_09650
+	VUID_vkCmdDrawMultiIndexedEXT_None_10772
+	VUID_vkCmdDrawMultiIndexedEXT_None_10862
+	VUID_vkCmdDrawMultiIndexedEXT_None_10864
 	VUID_vkCmdDrawMultiIndexedEXT_colorAttachmentCount_06179
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
@@ -1772,7 +2160,9 @@ const (
 	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawMultiIndexedEXT_logicOp_04878
 	VUID_vkCmdDrawMultiIndexedEXT_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDrawMultiIndexedEXT_nextStage_10745
 	VUID_vkCmdDrawMultiIndexedEXT_renderPass_02684
 	VUID_vkCmdDrawMultiIndexedEXT_renderPass_06198
 	VUID_vkCmdDrawMultiIndexedEXT_renderpass
@@ -1782,12 +2172,58 @@ const (
 	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03417
 	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419
 	VUID_vkCmdDraw_None_04007
+	VUID_vkCmdDraw_None_04876
+	VUID_vkCmdDraw_None_04877
+	VUID_vkCmdDraw_None_04879
 	VUID_vkCmdDraw_None_04914
+	VUID_vkCmdDraw_None_07620
+	VUID_vkCmdDraw_None_07621
+	VUID_vkCmdDraw_None_07622
+	VUID_vkCmdDraw_None_07623
+	VUID_vkCmdDraw_None_07624
+	VUID_vkCmdDraw_None_07625
+	VUID_vkCmdDraw_None_07626
+	VUID_vkCmdDraw_None_07627
+	VUID_vkCmdDraw_None_07629
+	VUID_vkCmdDraw_None_07633
+	VUID_vkCmdDraw_None_07636
+	VUID_vkCmdDraw_None_07639
+	VUID_vkCmdDraw_None_07749
 	VUID_vkCmdDraw_None_07831
 	VUID_vkCmdDraw_None_07832
+	VUID_vkCmdDraw_None_07834
+	VUID_vkCmdDraw_None_07835
+	VUID_vkCmdDraw_None_07836
+	VUID_vkCmdDraw_None_07837
+	VUID_vkCmdDraw_None_07838
+	VUID_vkCmdDraw_None_07839
+	VUID_vkCmdDraw_None_07840
+	VUID_vkCmdDraw_None_07841
+	VUID_vkCmdDraw_None_07842
+	VUID_vkCmdDraw_None_07843
+	VUID_vkCmdDraw_None_07844
+	VUID_vkCmdDraw_None_07845
+	VUID_vkCmdDraw_None_07846
+	VUID_vkCmdDraw_None_07847
+	VUID_vkCmdDraw_None_07848
+	VUID_vkCmdDraw_None_07849
 	VUID_vkCmdDraw_None_08600
 	VUID_vkCmdDraw_None_08606
+	VUID_vkCmdDraw_None_08617
+	VUID_vkCmdDraw_None_08666
+	VUID_vkCmdDraw_None_08669
+	VUID_vkCmdDraw_None_08684
+	VUID_vkCmdDraw_None_08688
+	VUID_vkCmdDraw_None_08698
+	VUID_vkCmdDraw_None_08876
+	VUID_vkCmdDraw_None_08877
+	VUID_vkCmdDraw_None_08878
+	VUID_vkCmdDraw_None_08879
 	VUID_vkCmdDraw_None_09548
+	VUID_vkCmdDraw_None_09650
+	VUID_vkCmdDraw_None_10772
+	VUID_vkCmdDraw_None_10862
+	VUID_vkCmdDraw_None_10864
 	VUID_vkCmdDraw_colorAttachmentCount_06179
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
@@ -1798,7 +2234,9 @@ const (
 	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDraw_logicOp_04878
 	VUID_vkCmdDraw_multisampledRenderToSingleSampled_07285
+	VUID_vkCmdDraw_nextStage_10745
 	VUID_vkCmdDraw_renderPass_02684
 	VUID_vkCmdDraw_renderPass_06198
 	VUID_vkCmdDraw_renderpass
@@ -2279,6 +2717,15 @@ const (
 	VUID_vkCreateSampler_maxSamplerAllocationCount_04110
 	VUID_vkCreateSemaphore_device_parameter
 	VUID_vkCreateShaderModule_device_parameter
+	VUID_vkCreateShadersEXT_None_08400
+	VUID_vkCreateShadersEXT_createInfoCount_arraylength
+	VUID_vkCreateShadersEXT_device_parameter
+	VUID_vkCreateShadersEXT_pCreateInfos_08402
+	VUID_vkCreateShadersEXT_pCreateInfos_08409
+	VUID_vkCreateShadersEXT_pCreateInfos_08410
+	VUID_vkCreateShadersEXT_pCreateInfos_08411
+	VUID_vkCreateShadersEXT_pCreateInfos_parameter
+	VUID_vkCreateShadersEXT_stage_09671
 	VUID_vkCreateSwapchainKHR_device_parameter
 	VUID_vkDestroyBufferView_bufferView_parameter
 	VUID_vkDestroyBufferView_bufferView_parent
@@ -2351,6 +2798,9 @@ const (
 	VUID_vkDestroySemaphore_semaphore_05149
 	VUID_vkDestroySemaphore_semaphore_parameter
 	VUID_vkDestroySemaphore_semaphore_parent
+	VUID_vkDestroyShaderEXT_device_parameter
+	VUID_vkDestroyShaderEXT_shader_parameter
+	VUID_vkDestroyShaderEXT_shader_parent
 	VUID_vkDestroyShaderModule_device_parameter
 	VUID_vkDestroyShaderModule_shaderModule_parameter
 	VUID_vkDestroyShaderModule_shaderModule_parent
@@ -2543,6 +2993,10 @@ const (
 	VUID_vkGetSemaphoreCounterValue_semaphore_parameter
 	VUID_vkGetSemaphoreCounterValue_semaphore_parent
 	VUID_vkGetSemaphoreFdKHR_device_parameter
+	VUID_vkGetShaderBinaryDataEXT_None_08499
+	VUID_vkGetShaderBinaryDataEXT_device_parameter
+	VUID_vkGetShaderBinaryDataEXT_shader_parameter
+	VUID_vkGetShaderBinaryDataEXT_shader_parent
 	VUID_vkGetSwapchainImagesKHR_device_parameter
 	VUID_vkGetSwapchainImagesKHR_swapchain_parameter
 	VUID_vkGetSwapchainImagesKHR_swapchain_parent
@@ -3667,6 +4121,45 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-VkSemaphoreTypeCreateInfo-timelineSemaphore-03252" +
 	"VUID-VkSemaphoreWaitInfo-pSemaphores-03256" +
 	"VUID-VkSemaphoreWaitInfo-pSemaphores-parameter" +
+	"VUID-VkShaderCreateInfoEXT-codeSize-08735" +
+	"VUID-VkShaderCreateInfoEXT-codeSize-arraylength" +
+	"VUID-VkShaderCreateInfoEXT-codeType-10064" +
+	"VUID-VkShaderCreateInfoEXT-codeType-10065" +
+	"VUID-VkShaderCreateInfoEXT-codeType-10383" +
+	"VUID-VkShaderCreateInfoEXT-codeType-10384" +
+	"VUID-VkShaderCreateInfoEXT-codeType-10385" +
+	"VUID-VkShaderCreateInfoEXT-codeType-10386" +
+	"VUID-VkShaderCreateInfoEXT-codeType-parameter" +
+	"VUID-VkShaderCreateInfoEXT-flags-08412" +
+	"VUID-VkShaderCreateInfoEXT-flags-08416" +
+	"VUID-VkShaderCreateInfoEXT-flags-08417" +
+	"VUID-VkShaderCreateInfoEXT-flags-08485" +
+	"VUID-VkShaderCreateInfoEXT-flags-08992" +
+	"VUID-VkShaderCreateInfoEXT-flags-09404" +
+	"VUID-VkShaderCreateInfoEXT-flags-09405" +
+	"VUID-VkShaderCreateInfoEXT-flags-parameter" +
+	"VUID-VkShaderCreateInfoEXT-nextStage-08427" +
+	"VUID-VkShaderCreateInfoEXT-nextStage-08428" +
+	"VUID-VkShaderCreateInfoEXT-nextStage-08429" +
+	"VUID-VkShaderCreateInfoEXT-nextStage-08434" +
+	"VUID-VkShaderCreateInfoEXT-pCode-08460" +
+	"VUID-VkShaderCreateInfoEXT-pCode-08492" +
+	"VUID-VkShaderCreateInfoEXT-pCode-08493" +
+	"VUID-VkShaderCreateInfoEXT-pCode-08737" +
+	"VUID-VkShaderCreateInfoEXT-pCode-parameter" +
+	"VUID-VkShaderCreateInfoEXT-pName-08440" +
+	"VUID-VkShaderCreateInfoEXT-pName-parameter" +
+	"VUID-VkShaderCreateInfoEXT-pPushConstantRanges-10063" +
+	"VUID-VkShaderCreateInfoEXT-setLayoutCount-12257" +
+	"VUID-VkShaderCreateInfoEXT-setLayoutCount-13359" +
+	"VUID-VkShaderCreateInfoEXT-stage-08418" +
+	"VUID-VkShaderCreateInfoEXT-stage-08419" +
+	"VUID-VkShaderCreateInfoEXT-stage-08420" +
+	"VUID-VkShaderCreateInfoEXT-stage-08421" +
+	"VUID-VkShaderCreateInfoEXT-stage-08422" +
+	"VUID-VkShaderCreateInfoEXT-stage-08425" +
+	"VUID-VkShaderCreateInfoEXT-stage-08426" +
+	"VUID-VkShaderCreateInfoEXT-stage-parameter" +
 	"VUID-VkShaderModuleCreateInfo-codeSize-01085" +
 	"VUID-VkShaderModuleCreateInfo-codeSize-08735" +
 	"VUID-VkShaderModuleCreateInfo-pCode-08737" +
@@ -3925,6 +4418,21 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdBindPipeline-pipelineBindPoint-parameter" +
 	"VUID-vkCmdBindPipeline-pipeline-03382" +
 	"VUID-vkCmdBindPipeline-pipeline-parameter" +
+	"VUID-vkCmdBindShadersEXT-None-08462" +
+	"VUID-vkCmdBindShadersEXT-commandBuffer-parameter" +
+	"VUID-vkCmdBindShadersEXT-commandBuffer-recording" +
+	"VUID-vkCmdBindShadersEXT-commonparent" +
+	"VUID-vkCmdBindShadersEXT-pShaders-08469" +
+	"VUID-vkCmdBindShadersEXT-pShaders-08476" +
+	"VUID-vkCmdBindShadersEXT-pShaders-08477" +
+	"VUID-vkCmdBindShadersEXT-pShaders-parameter" +
+	"VUID-vkCmdBindShadersEXT-pStages-08463" +
+	"VUID-vkCmdBindShadersEXT-pStages-08464" +
+	"VUID-vkCmdBindShadersEXT-pStages-08465" +
+	"VUID-vkCmdBindShadersEXT-pStages-08467" +
+	"VUID-vkCmdBindShadersEXT-pStages-08468" +
+	"VUID-vkCmdBindShadersEXT-pStages-parameter" +
+	"VUID-vkCmdBindShadersEXT-stageCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers2-bindingCount-arraylength" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBindVertexBuffers2-commandBuffer-parameter" +
@@ -4215,13 +4723,59 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDispatch-groupCountY-00387" +
 	"VUID-vkCmdDispatch-groupCountZ-00388" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04876" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04877" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-04879" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-04914" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07620" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07621" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07622" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07623" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07624" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07625" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07626" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07627" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07629" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07633" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07636" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07639" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07749" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-07831" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07834" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07835" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07836" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07837" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07838" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07839" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07840" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07841" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07842" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07843" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07844" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07845" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07846" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07847" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07848" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-07849" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-08600" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08617" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08666" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08669" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08684" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08688" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08698" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08876" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08877" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08878" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-08879" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-09548" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-09650" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-10772" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-10862" +
+	"VUID-vkCmdDrawIndexedIndirectCount-None-10864" +
 	"VUID-vkCmdDrawIndexedIndirectCount-buffer-02709" +
 	"VUID-vkCmdDrawIndexedIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-colorAttachmentCount-06179" +
@@ -4239,8 +4793,10 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndexedIndirectCount-logicOp-04878" +
 	"VUID-vkCmdDrawIndexedIndirectCount-maxDrawCount-03143" +
 	"VUID-vkCmdDrawIndexedIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirectCount-nextStage-10745" +
 	"VUID-vkCmdDrawIndexedIndirectCount-offset-02710" +
 	"VUID-vkCmdDrawIndexedIndirectCount-renderPass-02684" +
 	"VUID-vkCmdDrawIndexedIndirectCount-renderPass-06198" +
@@ -4252,13 +4808,59 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03419" +
 	"VUID-vkCmdDrawIndexedIndirect-None-04007" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04876" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04877" +
+	"VUID-vkCmdDrawIndexedIndirect-None-04879" +
 	"VUID-vkCmdDrawIndexedIndirect-None-04914" +
 	"VUID-vkCmdDrawIndexedIndirect-None-07312" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07620" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07621" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07622" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07623" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07624" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07625" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07626" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07627" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07629" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07633" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07636" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07639" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07749" +
 	"VUID-vkCmdDrawIndexedIndirect-None-07831" +
 	"VUID-vkCmdDrawIndexedIndirect-None-07832" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07834" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07835" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07836" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07837" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07838" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07839" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07840" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07841" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07842" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07843" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07844" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07845" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07846" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07847" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07848" +
+	"VUID-vkCmdDrawIndexedIndirect-None-07849" +
 	"VUID-vkCmdDrawIndexedIndirect-None-08600" +
 	"VUID-vkCmdDrawIndexedIndirect-None-08606" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08617" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08666" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08669" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08684" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08688" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08698" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08876" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08877" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08878" +
+	"VUID-vkCmdDrawIndexedIndirect-None-08879" +
 	"VUID-vkCmdDrawIndexedIndirect-None-09548" +
+	"VUID-vkCmdDrawIndexedIndirect-None-09650" +
+	"VUID-vkCmdDrawIndexedIndirect-None-10772" +
+	"VUID-vkCmdDrawIndexedIndirect-None-10862" +
+	"VUID-vkCmdDrawIndexedIndirect-None-10864" +
 	"VUID-vkCmdDrawIndexedIndirect-buffer-02709" +
 	"VUID-vkCmdDrawIndexedIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-colorAttachmentCount-06179" +
@@ -4275,7 +4877,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndexedIndirect-logicOp-04878" +
 	"VUID-vkCmdDrawIndexedIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexedIndirect-nextStage-10745" +
 	"VUID-vkCmdDrawIndexedIndirect-offset-02710" +
 	"VUID-vkCmdDrawIndexedIndirect-renderPass-02684" +
 	"VUID-vkCmdDrawIndexedIndirect-renderPass-06198" +
@@ -4286,13 +4890,59 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03419" +
 	"VUID-vkCmdDrawIndexed-None-04007" +
+	"VUID-vkCmdDrawIndexed-None-04876" +
+	"VUID-vkCmdDrawIndexed-None-04877" +
+	"VUID-vkCmdDrawIndexed-None-04879" +
 	"VUID-vkCmdDrawIndexed-None-04914" +
 	"VUID-vkCmdDrawIndexed-None-07312" +
+	"VUID-vkCmdDrawIndexed-None-07620" +
+	"VUID-vkCmdDrawIndexed-None-07621" +
+	"VUID-vkCmdDrawIndexed-None-07622" +
+	"VUID-vkCmdDrawIndexed-None-07623" +
+	"VUID-vkCmdDrawIndexed-None-07624" +
+	"VUID-vkCmdDrawIndexed-None-07625" +
+	"VUID-vkCmdDrawIndexed-None-07626" +
+	"VUID-vkCmdDrawIndexed-None-07627" +
+	"VUID-vkCmdDrawIndexed-None-07629" +
+	"VUID-vkCmdDrawIndexed-None-07633" +
+	"VUID-vkCmdDrawIndexed-None-07636" +
+	"VUID-vkCmdDrawIndexed-None-07639" +
+	"VUID-vkCmdDrawIndexed-None-07749" +
 	"VUID-vkCmdDrawIndexed-None-07831" +
 	"VUID-vkCmdDrawIndexed-None-07832" +
+	"VUID-vkCmdDrawIndexed-None-07834" +
+	"VUID-vkCmdDrawIndexed-None-07835" +
+	"VUID-vkCmdDrawIndexed-None-07836" +
+	"VUID-vkCmdDrawIndexed-None-07837" +
+	"VUID-vkCmdDrawIndexed-None-07838" +
+	"VUID-vkCmdDrawIndexed-None-07839" +
+	"VUID-vkCmdDrawIndexed-None-07840" +
+	"VUID-vkCmdDrawIndexed-None-07841" +
+	"VUID-vkCmdDrawIndexed-None-07842" +
+	"VUID-vkCmdDrawIndexed-None-07843" +
+	"VUID-vkCmdDrawIndexed-None-07844" +
+	"VUID-vkCmdDrawIndexed-None-07845" +
+	"VUID-vkCmdDrawIndexed-None-07846" +
+	"VUID-vkCmdDrawIndexed-None-07847" +
+	"VUID-vkCmdDrawIndexed-None-07848" +
+	"VUID-vkCmdDrawIndexed-None-07849" +
 	"VUID-vkCmdDrawIndexed-None-08600" +
 	"VUID-vkCmdDrawIndexed-None-08606" +
+	"VUID-vkCmdDrawIndexed-None-08617" +
+	"VUID-vkCmdDrawIndexed-None-08666" +
+	"VUID-vkCmdDrawIndexed-None-08669" +
+	"VUID-vkCmdDrawIndexed-None-08684" +
+	"VUID-vkCmdDrawIndexed-None-08688" +
+	"VUID-vkCmdDrawIndexed-None-08698" +
+	"VUID-vkCmdDrawIndexed-None-08876" +
+	"VUID-vkCmdDrawIndexed-None-08877" +
+	"VUID-vkCmdDrawIndexed-None-08878" +
+	"VUID-vkCmdDrawIndexed-None-08879" +
 	"VUID-vkCmdDrawIndexed-None-09548" +
+	"VUID-vkCmdDrawIndexed-None-09650" +
+	"VUID-vkCmdDrawIndexed-None-10772" +
+	"VUID-vkCmdDrawIndexed-None-10862" +
+	"VUID-vkCmdDrawIndexed-None-10864" +
 	"VUID-vkCmdDrawIndexed-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-parameter" +
@@ -4303,7 +4953,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndexed-logicOp-04878" +
 	"VUID-vkCmdDrawIndexed-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndexed-nextStage-10745" +
 	"VUID-vkCmdDrawIndexed-renderPass-02684" +
 	"VUID-vkCmdDrawIndexed-renderPass-06198" +
 	"VUID-vkCmdDrawIndexed-renderpass" +
@@ -4313,12 +4965,58 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexed-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexed-viewportCount-03419" +
 	"VUID-vkCmdDrawIndirectCount-None-04007" +
+	"VUID-vkCmdDrawIndirectCount-None-04876" +
+	"VUID-vkCmdDrawIndirectCount-None-04877" +
+	"VUID-vkCmdDrawIndirectCount-None-04879" +
 	"VUID-vkCmdDrawIndirectCount-None-04914" +
+	"VUID-vkCmdDrawIndirectCount-None-07620" +
+	"VUID-vkCmdDrawIndirectCount-None-07621" +
+	"VUID-vkCmdDrawIndirectCount-None-07622" +
+	"VUID-vkCmdDrawIndirectCount-None-07623" +
+	"VUID-vkCmdDrawIndirectCount-None-07624" +
+	"VUID-vkCmdDrawIndirectCount-None-07625" +
+	"VUID-vkCmdDrawIndirectCount-None-07626" +
+	"VUID-vkCmdDrawIndirectCount-None-07627" +
+	"VUID-vkCmdDrawIndirectCount-None-07629" +
+	"VUID-vkCmdDrawIndirectCount-None-07633" +
+	"VUID-vkCmdDrawIndirectCount-None-07636" +
+	"VUID-vkCmdDrawIndirectCount-None-07639" +
+	"VUID-vkCmdDrawIndirectCount-None-07749" +
 	"VUID-vkCmdDrawIndirectCount-None-07831" +
 	"VUID-vkCmdDrawIndirectCount-None-07832" +
+	"VUID-vkCmdDrawIndirectCount-None-07834" +
+	"VUID-vkCmdDrawIndirectCount-None-07835" +
+	"VUID-vkCmdDrawIndirectCount-None-07836" +
+	"VUID-vkCmdDrawIndirectCount-None-07837" +
+	"VUID-vkCmdDrawIndirectCount-None-07838" +
+	"VUID-vkCmdDrawIndirectCount-None-07839" +
+	"VUID-vkCmdDrawIndirectCount-None-07840" +
+	"VUID-vkCmdDrawIndirectCount-None-07841" +
+	"VUID-vkCmdDrawIndirectCount-None-07842" +
+	"VUID-vkCmdDrawIndirectCount-None-07843" +
+	"VUID-vkCmdDrawIndirectCount-None-07844" +
+	"VUID-vkCmdDrawIndirectCount-None-07845" +
+	"VUID-vkCmdDrawIndirectCount-None-07846" +
+	"VUID-vkCmdDrawIndirectCount-None-07847" +
+	"VUID-vkCmdDrawIndirectCount-None-07848" +
+	"VUID-vkCmdDrawIndirectCount-None-07849" +
 	"VUID-vkCmdDrawIndirectCount-None-08600" +
 	"VUID-vkCmdDrawIndirectCount-None-08606" +
+	"VUID-vkCmdDrawIndirectCount-None-08617" +
+	"VUID-vkCmdDrawIndirectCount-None-08666" +
+	"VUID-vkCmdDrawIndirectCount-None-08669" +
+	"VUID-vkCmdDrawIndirectCount-None-08684" +
+	"VUID-vkCmdDrawIndirectCount-None-08688" +
+	"VUID-vkCmdDrawIndirectCount-None-08698" +
+	"VUID-vkCmdDrawIndirectCount-None-08876" +
+	"VUID-vkCmdDrawIndirectCount-None-08877" +
+	"VUID-vkCmdDrawIndirectCount-None-08878" +
+	"VUID-vkCmdDrawIndirectCount-None-08879" +
 	"VUID-vkCmdDrawIndirectCount-None-09548" +
+	"VUID-vkCmdDrawIndirectCount-None-09650" +
+	"VUID-vkCmdDrawIndirectCount-None-10772" +
+	"VUID-vkCmdDrawIndirectCount-None-10862" +
+	"VUID-vkCmdDrawIndirectCount-None-10864" +
 	"VUID-vkCmdDrawIndirectCount-buffer-02709" +
 	"VUID-vkCmdDrawIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-colorAttachmentCount-06179" +
@@ -4336,8 +5034,10 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndirectCount-logicOp-04878" +
 	"VUID-vkCmdDrawIndirectCount-maxDrawCount-03111" +
 	"VUID-vkCmdDrawIndirectCount-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirectCount-nextStage-10745" +
 	"VUID-vkCmdDrawIndirectCount-offset-02710" +
 	"VUID-vkCmdDrawIndirectCount-renderPass-02684" +
 	"VUID-vkCmdDrawIndirectCount-renderPass-06198" +
@@ -4349,12 +5049,58 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-viewportCount-03417" +
 	"VUID-vkCmdDrawIndirectCount-viewportCount-03419" +
 	"VUID-vkCmdDrawIndirect-None-04007" +
+	"VUID-vkCmdDrawIndirect-None-04876" +
+	"VUID-vkCmdDrawIndirect-None-04877" +
+	"VUID-vkCmdDrawIndirect-None-04879" +
 	"VUID-vkCmdDrawIndirect-None-04914" +
+	"VUID-vkCmdDrawIndirect-None-07620" +
+	"VUID-vkCmdDrawIndirect-None-07621" +
+	"VUID-vkCmdDrawIndirect-None-07622" +
+	"VUID-vkCmdDrawIndirect-None-07623" +
+	"VUID-vkCmdDrawIndirect-None-07624" +
+	"VUID-vkCmdDrawIndirect-None-07625" +
+	"VUID-vkCmdDrawIndirect-None-07626" +
+	"VUID-vkCmdDrawIndirect-None-07627" +
+	"VUID-vkCmdDrawIndirect-None-07629" +
+	"VUID-vkCmdDrawIndirect-None-07633" +
+	"VUID-vkCmdDrawIndirect-None-07636" +
+	"VUID-vkCmdDrawIndirect-None-07639" +
+	"VUID-vkCmdDrawIndirect-None-07749" +
 	"VUID-vkCmdDrawIndirect-None-07831" +
 	"VUID-vkCmdDrawIndirect-None-07832" +
+	"VUID-vkCmdDrawIndirect-None-07834" +
+	"VUID-vkCmdDrawIndirect-None-07835" +
+	"VUID-vkCmdDrawIndirect-None-07836" +
+	"VUID-vkCmdDrawIndirect-None-07837" +
+	"VUID-vkCmdDrawIndirect-None-07838" +
+	"VUID-vkCmdDrawIndirect-None-07839" +
+	"VUID-vkCmdDrawIndirect-None-07840" +
+	"VUID-vkCmdDrawIndirect-None-07841" +
+	"VUID-vkCmdDrawIndirect-None-07842" +
+	"VUID-vkCmdDrawIndirect-None-07843" +
+	"VUID-vkCmdDrawIndirect-None-07844" +
+	"VUID-vkCmdDrawIndirect-None-07845" +
+	"VUID-vkCmdDrawIndirect-None-07846" +
+	"VUID-vkCmdDrawIndirect-None-07847" +
+	"VUID-vkCmdDrawIndirect-None-07848" +
+	"VUID-vkCmdDrawIndirect-None-07849" +
 	"VUID-vkCmdDrawIndirect-None-08600" +
 	"VUID-vkCmdDrawIndirect-None-08606" +
+	"VUID-vkCmdDrawIndirect-None-08617" +
+	"VUID-vkCmdDrawIndirect-None-08666" +
+	"VUID-vkCmdDrawIndirect-None-08669" +
+	"VUID-vkCmdDrawIndirect-None-08684" +
+	"VUID-vkCmdDrawIndirect-None-08688" +
+	"VUID-vkCmdDrawIndirect-None-08698" +
+	"VUID-vkCmdDrawIndirect-None-08876" +
+	"VUID-vkCmdDrawIndirect-None-08877" +
+	"VUID-vkCmdDrawIndirect-None-08878" +
+	"VUID-vkCmdDrawIndirect-None-08879" +
 	"VUID-vkCmdDrawIndirect-None-09548" +
+	"VUID-vkCmdDrawIndirect-None-09650" +
+	"VUID-vkCmdDrawIndirect-None-10772" +
+	"VUID-vkCmdDrawIndirect-None-10862" +
+	"VUID-vkCmdDrawIndirect-None-10864" +
 	"VUID-vkCmdDrawIndirect-buffer-02709" +
 	"VUID-vkCmdDrawIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndirect-colorAttachmentCount-06179" +
@@ -4371,7 +5117,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndirect-logicOp-04878" +
 	"VUID-vkCmdDrawIndirect-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawIndirect-nextStage-10745" +
 	"VUID-vkCmdDrawIndirect-offset-02710" +
 	"VUID-vkCmdDrawIndirect-renderPass-02684" +
 	"VUID-vkCmdDrawIndirect-renderPass-06198" +
@@ -4382,12 +5130,58 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-viewportCount-03417" +
 	"VUID-vkCmdDrawIndirect-viewportCount-03419" +
 	"VUID-vkCmdDrawMultiEXT-None-04007" +
+	"VUID-vkCmdDrawMultiEXT-None-04876" +
+	"VUID-vkCmdDrawMultiEXT-None-04877" +
+	"VUID-vkCmdDrawMultiEXT-None-04879" +
 	"VUID-vkCmdDrawMultiEXT-None-04914" +
+	"VUID-vkCmdDrawMultiEXT-None-07620" +
+	"VUID-vkCmdDrawMultiEXT-None-07621" +
+	"VUID-vkCmdDrawMultiEXT-None-07622" +
+	"VUID-vkCmdDrawMultiEXT-None-07623" +
+	"VUID-vkCmdDrawMultiEXT-None-07624" +
+	"VUID-vkCmdDrawMultiEXT-None-07625" +
+	"VUID-vkCmdDrawMultiEXT-None-07626" +
+	"VUID-vkCmdDrawMultiEXT-None-07627" +
+	"VUID-vkCmdDrawMultiEXT-None-07629" +
+	"VUID-vkCmdDrawMultiEXT-None-07633" +
+	"VUID-vkCmdDrawMultiEXT-None-07636" +
+	"VUID-vkCmdDrawMultiEXT-None-07639" +
+	"VUID-vkCmdDrawMultiEXT-None-07749" +
 	"VUID-vkCmdDrawMultiEXT-None-07831" +
 	"VUID-vkCmdDrawMultiEXT-None-07832" +
+	"VUID-vkCmdDrawMultiEXT-None-07834" +
+	"VUID-vkCmdDrawMultiEXT-None-07835" +
+	"VUID-vkCmdDrawMultiEXT-None-07836" +
+	"VUID-vkCmdDrawMultiEXT-None-07837" +
+	"VUID-vkCmdDrawMultiEXT-None-07838" +
+	"VUID-vkCmdDrawMultiEXT-None-07839" +
+	"VUID-vkCmdDrawMultiEXT-None-07840" +
+	"VUID-vkCmdDrawMultiEXT-None-07841" +
+	"VUID-vkCmdDrawMultiEXT-None-07842" +
+	"VUID-vkCmdDrawMultiEXT-None-07843" +
+	"VUID-vkCmdDrawMultiEXT-None-07844" +
+	"VUID-vkCmdDrawMultiEXT-None-07845" +
+	"VUID-vkCmdDrawMultiEXT-None-07846" +
+	"VUID-vkCmdDrawMultiEXT-None-07847" +
+	"VUID-vkCmdDrawMultiEXT-None-07848" +
+	"VUID-vkCmdDrawMultiEXT-None-07849" +
 	"VUID-vkCmdDrawMultiEXT-None-08600" +
 	"VUID-vkCmdDrawMultiEXT-None-08606" +
+	"VUID-vkCmdDrawMultiEXT-None-08617" +
+	"VUID-vkCmdDrawMultiEXT-None-08666" +
+	"VUID-vkCmdDrawMultiEXT-None-08669" +
+	"VUID-vkCmdDrawMultiEXT-None-08684" +
+	"VUID-vkCmdDrawMultiEXT-None-08688" +
+	"VUID-vkCmdDrawMultiEXT-None-08698" +
+	"VUID-vkCmdDrawMultiEXT-None-08876" +
+	"VUID-vkCmdDrawMultiEXT-None-08877" +
+	"VUID-vkCmdDrawMultiEXT-None-08878" +
+	"VUID-vkCmdDrawMultiEXT-None-08879" +
 	"VUID-vkCmdDrawMultiEXT-None-09548" +
+	"VUID-vkCmdDrawMultiEXT-None-09650" +
+	"VUID-vkCmdDrawMultiEXT-None-10772" +
+	"VUID-vkCmdDrawMultiEXT-None-10862" +
+	"VUID-vkCmdDrawMultiEXT-None-10864" +
 	"VUID-vkCmdDrawMultiEXT-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
@@ -4401,7 +5195,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawMultiEXT-logicOp-04878" +
 	"VUID-vkCmdDrawMultiEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiEXT-nextStage-10745" +
 	"VUID-vkCmdDrawMultiEXT-renderPass-02684" +
 	"VUID-vkCmdDrawMultiEXT-renderPass-06198" +
 	"VUID-vkCmdDrawMultiEXT-renderpass" +
@@ -4411,13 +5207,59 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiEXT-viewportCount-03417" +
 	"VUID-vkCmdDrawMultiEXT-viewportCount-03419" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-04007" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04876" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04877" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-04879" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-04914" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-07312" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07620" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07621" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07622" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07623" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07624" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07625" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07626" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07627" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07629" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07633" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07636" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07639" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07749" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-07831" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-07832" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07834" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07835" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07836" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07837" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07838" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07839" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07840" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07841" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07842" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07843" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07844" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07845" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07846" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07847" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07848" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-07849" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-08600" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-08606" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08617" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08666" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08669" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08684" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08688" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08698" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08876" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08877" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08878" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-08879" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-09548" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-09650" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-10772" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-10862" +
+	"VUID-vkCmdDrawMultiIndexedEXT-None-10864" +
 	"VUID-vkCmdDrawMultiIndexedEXT-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
@@ -4431,7 +5273,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawMultiIndexedEXT-logicOp-04878" +
 	"VUID-vkCmdDrawMultiIndexedEXT-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDrawMultiIndexedEXT-nextStage-10745" +
 	"VUID-vkCmdDrawMultiIndexedEXT-renderPass-02684" +
 	"VUID-vkCmdDrawMultiIndexedEXT-renderPass-06198" +
 	"VUID-vkCmdDrawMultiIndexedEXT-renderpass" +
@@ -4441,12 +5285,58 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03417" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03419" +
 	"VUID-vkCmdDraw-None-04007" +
+	"VUID-vkCmdDraw-None-04876" +
+	"VUID-vkCmdDraw-None-04877" +
+	"VUID-vkCmdDraw-None-04879" +
 	"VUID-vkCmdDraw-None-04914" +
+	"VUID-vkCmdDraw-None-07620" +
+	"VUID-vkCmdDraw-None-07621" +
+	"VUID-vkCmdDraw-None-07622" +
+	"VUID-vkCmdDraw-None-07623" +
+	"VUID-vkCmdDraw-None-07624" +
+	"VUID-vkCmdDraw-None-07625" +
+	"VUID-vkCmdDraw-None-07626" +
+	"VUID-vkCmdDraw-None-07627" +
+	"VUID-vkCmdDraw-None-07629" +
+	"VUID-vkCmdDraw-None-07633" +
+	"VUID-vkCmdDraw-None-07636" +
+	"VUID-vkCmdDraw-None-07639" +
+	"VUID-vkCmdDraw-None-07749" +
 	"VUID-vkCmdDraw-None-07831" +
 	"VUID-vkCmdDraw-None-07832" +
+	"VUID-vkCmdDraw-None-07834" +
+	"VUID-vkCmdDraw-None-07835" +
+	"VUID-vkCmdDraw-None-07836" +
+	"VUID-vkCmdDraw-None-07837" +
+	"VUID-vkCmdDraw-None-07838" +
+	"VUID-vkCmdDraw-None-07839" +
+	"VUID-vkCmdDraw-None-07840" +
+	"VUID-vkCmdDraw-None-07841" +
+	"VUID-vkCmdDraw-None-07842" +
+	"VUID-vkCmdDraw-None-07843" +
+	"VUID-vkCmdDraw-None-07844" +
+	"VUID-vkCmdDraw-None-07845" +
+	"VUID-vkCmdDraw-None-07846" +
+	"VUID-vkCmdDraw-None-07847" +
+	"VUID-vkCmdDraw-None-07848" +
+	"VUID-vkCmdDraw-None-07849" +
 	"VUID-vkCmdDraw-None-08600" +
 	"VUID-vkCmdDraw-None-08606" +
+	"VUID-vkCmdDraw-None-08617" +
+	"VUID-vkCmdDraw-None-08666" +
+	"VUID-vkCmdDraw-None-08669" +
+	"VUID-vkCmdDraw-None-08684" +
+	"VUID-vkCmdDraw-None-08688" +
+	"VUID-vkCmdDraw-None-08698" +
+	"VUID-vkCmdDraw-None-08876" +
+	"VUID-vkCmdDraw-None-08877" +
+	"VUID-vkCmdDraw-None-08878" +
+	"VUID-vkCmdDraw-None-08879" +
 	"VUID-vkCmdDraw-None-09548" +
+	"VUID-vkCmdDraw-None-09650" +
+	"VUID-vkCmdDraw-None-10772" +
+	"VUID-vkCmdDraw-None-10862" +
+	"VUID-vkCmdDraw-None-10864" +
 	"VUID-vkCmdDraw-colorAttachmentCount-06179" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
@@ -4457,7 +5347,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDraw-logicOp-04878" +
 	"VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285" +
+	"VUID-vkCmdDraw-nextStage-10745" +
 	"VUID-vkCmdDraw-renderPass-02684" +
 	"VUID-vkCmdDraw-renderPass-06198" +
 	"VUID-vkCmdDraw-renderpass" +
@@ -4938,6 +5830,15 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCreateSampler-maxSamplerAllocationCount-04110" +
 	"VUID-vkCreateSemaphore-device-parameter" +
 	"VUID-vkCreateShaderModule-device-parameter" +
+	"VUID-vkCreateShadersEXT-None-08400" +
+	"VUID-vkCreateShadersEXT-createInfoCount-arraylength" +
+	"VUID-vkCreateShadersEXT-device-parameter" +
+	"VUID-vkCreateShadersEXT-pCreateInfos-08402" +
+	"VUID-vkCreateShadersEXT-pCreateInfos-08409" +
+	"VUID-vkCreateShadersEXT-pCreateInfos-08410" +
+	"VUID-vkCreateShadersEXT-pCreateInfos-08411" +
+	"VUID-vkCreateShadersEXT-pCreateInfos-parameter" +
+	"VUID-vkCreateShadersEXT-stage-09671" +
 	"VUID-vkCreateSwapchainKHR-device-parameter" +
 	"VUID-vkDestroyBufferView-bufferView-parameter" +
 	"VUID-vkDestroyBufferView-bufferView-parent" +
@@ -5010,6 +5911,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkDestroySemaphore-semaphore-05149" +
 	"VUID-vkDestroySemaphore-semaphore-parameter" +
 	"VUID-vkDestroySemaphore-semaphore-parent" +
+	"VUID-vkDestroyShaderEXT-device-parameter" +
+	"VUID-vkDestroyShaderEXT-shader-parameter" +
+	"VUID-vkDestroyShaderEXT-shader-parent" +
 	"VUID-vkDestroyShaderModule-device-parameter" +
 	"VUID-vkDestroyShaderModule-shaderModule-parameter" +
 	"VUID-vkDestroyShaderModule-shaderModule-parent" +
@@ -5202,6 +6106,10 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkGetSemaphoreCounterValue-semaphore-parameter" +
 	"VUID-vkGetSemaphoreCounterValue-semaphore-parent" +
 	"VUID-vkGetSemaphoreFdKHR-device-parameter" +
+	"VUID-vkGetShaderBinaryDataEXT-None-08499" +
+	"VUID-vkGetShaderBinaryDataEXT-device-parameter" +
+	"VUID-vkGetShaderBinaryDataEXT-shader-parameter" +
+	"VUID-vkGetShaderBinaryDataEXT-shader-parent" +
 	"VUID-vkGetSwapchainImagesKHR-device-parameter" +
 	"VUID-vkGetSwapchainImagesKHR-swapchain-parameter" +
 	"VUID-vkGetSwapchainImagesKHR-swapchain-parent" +
@@ -5387,108 +6295,136 @@ var vuidPlaces = [...]uint32{
 	43413, 43488, 43563, 43606, 43654, 43689, 43724, 43767, 43810, 43853, 43900, 43947, 43994, 44036, 44080, 44124,
 	44173, 44217, 44254, 44295, 44349, 44403, 44457, 44511, 44565, 44619, 44676, 44737, 44799, 44855, 44911, 44967,
 	45023, 45079, 45139, 45191, 45243, 45306, 45369, 45425, 45485, 45545, 45599, 45644, 45689, 45734, 45779, 45823,
-	45871, 45913, 45959, 45997, 46035, 46074, 46113, 46159, 46209, 46263, 46317, 46359, 46405, 46449, 46493, 46534,
-	46575, 46616, 46661, 46703, 46741, 46784, 46825, 46868, 46906, 46944, 46978, 47012, 47042, 47081, 47124, 47153,
-	47182, 47223, 47268, 47307, 47346, 47389, 47442, 47496, 47550, 47616, 47658, 47708, 47764, 47814, 47866, 47907,
-	47974, 48055, 48136, 48217, 48298, 48367, 48413, 48455, 48505, 48546, 48587, 48628, 48673, 48725, 48772, 48819,
-	48866, 48918, 48970, 49022, 49078, 49127, 49175, 49227, 49268, 49309, 49364, 49412, 49474, 49521, 49568, 49615,
-	49658, 49705, 49762, 49819, 49868, 49917, 49970, 50026, 50080, 50135, 50187, 50261, 50320, 50385, 50450, 50515,
-	50580, 50635, 50692, 50747, 50798, 50851, 50902, 50956, 51016, 51069, 51119, 51175, 51224, 51283, 51367, 51455,
-	51483, 51513, 51543, 51570, 51597, 51620, 51643, 51666, 51689, 51748, 51786, 51833, 51880, 51926, 51972, 52018,
-	52064, 52110, 52156, 52202, 52248, 52294, 52340, 52386, 52432, 52478, 52524, 52570, 52616, 52662, 52708, 52754,
-	52800, 52850, 52897, 52939, 52977, 53011, 53045, 53079, 53117, 53155, 53199, 53240, 53283, 53321, 53363, 53402,
-	53444, 53486, 53528, 53570, 53616, 53659, 53699, 53741, 53787, 53830, 53876, 53922, 53960, 54012, 54053, 54094,
-	54139, 54184, 54229, 54274, 54323, 54364, 54398, 54432, 54481, 54517, 54557, 54594, 54634, 54670, 54706, 54742,
-	54778, 54818, 54855, 54895, 54935, 54968, 55001, 55040, 55074, 55108, 55146, 55181, 55216, 55251, 55286, 55321,
-	55360, 55396, 55453, 55510, 55552, 55596, 55640, 55673, 55709, 55745, 55785, 55821, 55857, 55889, 55921, 55959,
-	56007, 56057, 56107, 56144, 56191, 56240, 56289, 56341, 56377, 56423, 56471, 56519, 56566, 56615, 56650, 56703,
-	56756, 56808, 56860, 56901, 56960, 57013, 57056, 57110, 57164, 57220, 57263, 57311, 57361, 57411, 57448, 57486,
-	57528, 57575, 57624, 57673, 57718, 57756, 57794, 57840, 57886, 57921, 57967, 58013, 58063, 58100, 58141, 58194,
-	58244, 58296, 58348, 58395, 58442, 58483, 58526, 58578, 58627, 58678, 58729, 58769, 58815, 58857, 58903, 58945,
-	58991, 59033, 59077, 59121, 59157, 59193, 59234, 59277, 59320, 59352, 59386, 59420, 59454, 59488, 59522, 59556,
-	59590, 59628, 59663, 59698, 59733, 59773, 59813, 59845, 59877, 59913, 59947, 59985, 60028, 60062, 60096, 60130,
-	60164, 60198, 60232, 60266, 60300, 60334, 60368, 60402, 60440, 60475, 60510, 60545, 60585, 60625, 60679, 60726,
-	60774, 60822, 60872, 60922, 60965, 61014, 61053, 61092, 61135, 61183, 61220, 61257, 61294, 61336, 61382, 61426,
-	61475, 61524, 61562, 61599, 61636, 61673, 61710, 61751, 61789, 61828, 61867, 61910, 61958, 62007, 62060, 62111,
-	62165, 62221, 62277, 62322, 62366, 62410, 62454, 62498, 62546, 62602, 62648, 62694, 62740, 62790, 62845, 62890,
-	62935, 62987, 63039, 63090, 63139, 63188, 63239, 63290, 63330, 63372, 63414, 63456, 63498, 63540, 63582, 63624,
-	63666, 63708, 63750, 63792, 63834, 63876, 63922, 63967, 64017, 64067, 64117, 64167, 64217, 64259, 64305, 64356,
-	64399, 64446, 64490, 64534, 64567, 64603, 64643, 64679, 64714, 64753, 64797, 64828, 64859, 64895, 64935, 64971,
-	65015, 65059, 65111, 65163, 65214, 65263, 65312, 65363, 65414, 65454, 65497, 65544, 65589, 65639, 65689, 65739,
-	65789, 65839, 65881, 65927, 65978, 66020, 66062, 66104, 66146, 66188, 66230, 66272, 66314, 66356, 66398, 66440,
-	66482, 66524, 66570, 66600, 66636, 66672, 66704, 66736, 66779, 66822, 66854, 66888, 66922, 66956, 66990, 67024,
-	67058, 67092, 67130, 67165, 67200, 67235, 67275, 67315, 67349, 67383, 67417, 67451, 67485, 67519, 67553, 67591,
-	67634, 67668, 67702, 67736, 67770, 67804, 67838, 67872, 67906, 67940, 67974, 68008, 68042, 68076, 68110, 68144,
-	68178, 68212, 68250, 68285, 68320, 68355, 68395, 68435, 68489, 68543, 68586, 68632, 68678, 68728, 68774, 68821,
-	68868, 68914, 68961, 69011, 69057, 69090, 69123, 69162, 69201, 69240, 69279, 69325, 69371, 69411, 69451, 69491,
-	69528, 69565, 69604, 69647, 69697, 69747, 69786, 69825, 69864, 69893, 69922, 69964, 70006, 70042, 70078, 70114,
-	70159, 70204, 70249, 70294, 70339, 70384, 70429, 70474, 70521, 70572, 70633, 70689, 70747, 70805, 70852, 70910,
-	70968, 71020, 71076, 71150, 71224, 71298, 71372, 71446, 71520, 71573, 71647, 71694, 71745, 71796, 71841, 71894,
-	71941, 71989, 72038, 72092, 72146, 72186, 72226, 72266, 72306, 72346, 72386, 72426, 72466, 72508, 72554, 72610,
-	72661, 72714, 72767, 72809, 72854, 72899, 72944, 73013, 73082, 73151, 73220, 73289, 73358, 73427, 73469, 73515,
-	73561, 73601, 73649, 73692, 73736, 73785, 73834, 73866, 73898, 73930, 73962, 73994, 74026, 74058, 74090, 74138,
-	74181, 74226, 74271, 74332, 74393, 74454, 74515, 74576, 74637, 74698, 74736, 74774, 74806, 74846, 74881, 74917,
-	74958, 74999, 75037, 75075, 75113, 75151, 75189, 75227, 75265, 75305, 75349, 75403, 75452, 75503, 75554, 75594,
-	75645, 75696, 75741, 75790, 75857, 75924, 75991, 76058, 76125, 76192, 76238, 76305, 76345, 76389, 76433, 76471,
-	76517, 76557, 76598, 76640, 76687, 76734, 76767, 76800, 76833, 76866, 76899, 76932, 76965, 77000, 77039, 77088,
-	77132, 77178, 77224, 77259, 77297, 77335, 77373, 77435, 77497, 77559, 77621, 77683, 77745, 77807, 77842, 77881,
-	77920, 77953, 77994, 78030, 78067, 78109, 78151, 78184, 78217, 78250, 78283, 78316, 78349, 78382, 78431, 78475,
-	78521, 78567, 78605, 78643, 78681, 78743, 78805, 78867, 78929, 78991, 79053, 79115, 79154, 79193, 79226, 79267,
-	79303, 79340, 79382, 79424, 79464, 79504, 79544, 79584, 79624, 79664, 79704, 79744, 79800, 79851, 79904, 79957,
-	80002, 80047, 80092, 80161, 80230, 80299, 80368, 80437, 80506, 80575, 80621, 80667, 80707, 80755, 80798, 80842,
-	80891, 80940, 80965, 80990, 81015, 81040, 81065, 81090, 81115, 81156, 81192, 81230, 81268, 81322, 81376, 81430,
-	81484, 81538, 81592, 81646, 81677, 81708, 81733, 81766, 81794, 81823, 81857, 81891, 81946, 82001, 82030, 82070,
-	82112, 82154, 82185, 82223, 82259, 82305, 82353, 82401, 82435, 82470, 82515, 82562, 82609, 82643, 82676, 82720,
-	82766, 82812, 82864, 82920, 82965, 83010, 83055, 83100, 83145, 83194, 83243, 83281, 83318, 83355, 83396, 83437,
-	83479, 83521, 83568, 83615, 83662, 83709, 83756, 83803, 83850, 83897, 83944, 83991, 84042, 84090, 84138, 84175,
-	84212, 84249, 84299, 84349, 84389, 84433, 84477, 84510, 84546, 84586, 84622, 84658, 84689, 84720, 84751, 84809,
-	84867, 84901, 84945, 84991, 85037, 85069, 85102, 85145, 85190, 85235, 85267, 85317, 85367, 85416, 85465, 85513,
-	85561, 85608, 85655, 85691, 85732, 85766, 85800, 85840, 85892, 85944, 86008, 86072, 86135, 86198, 86268, 86342,
-	86398, 86449, 86498, 86547, 86596, 86647, 86698, 86758, 86802, 86857, 86912, 86949, 86986, 87031, 87076, 87116,
-	87160, 87204, 87237, 87273, 87321, 87369, 87406, 87447, 87488, 87532, 87577, 87624, 87671, 87715, 87761, 87807,
-	87842, 87879, 87916, 87953, 87990, 88027, 88064, 88105, 88143, 88181, 88219, 88262, 88305, 88348, 88389, 88435,
-	88472, 88509, 88546, 88583, 88620, 88657, 88698, 88736, 88774, 88812, 88855, 88898, 88941, 88984, 89043, 89104,
-	89165, 89219, 89275, 89331, 89392, 89477, 89556, 89622, 89690, 89758, 89807, 89858, 89909, 89969, 90023, 90079,
-	90135, 90196, 90258, 90314, 90372, 90430, 90495, 90555, 90609, 90665, 90721, 90782, 90840, 90892, 90946, 91000,
-	91057, 91100, 91145, 91190, 91230, 91278, 91328, 91378, 91428, 91480, 91532, 91576, 91622, 91668, 91724, 91782,
-	91840, 91886, 91934, 91982, 92027, 92072, 92126, 92182, 92238, 92291, 92346, 92401, 92457, 92511, 92564, 92619,
-	92674, 92737, 92802, 92867, 92916, 92967, 93018, 93070, 93120, 93172, 93224, 93275, 93328, 93381, 93428, 93475,
-	93515, 93555, 93595, 93638, 93681, 93719, 93761, 93803, 93834, 93868, 93912, 93958, 94004, 94046, 94105, 94166,
-	94227, 94296, 94351, 94408, 94465, 94511, 94559, 94607, 94655, 94699, 94745, 94791, 94836, 94883, 94930, 94971,
-	95022, 95075, 95128, 95173, 95229, 95287, 95345, 95394, 95445, 95496, 95545, 95602, 95661, 95720, 95772, 95826,
-	95880, 95938, 95995, 96054, 96113, 96178, 96236, 96296, 96356, 96423, 96481, 96541, 96601, 96664, 96729, 96794,
-	96855, 96907, 96973, 97041, 97109, 97157, 97207, 97257, 97305, 97356, 97409, 97462, 97511, 97559, 97613, 97655,
-	97699, 97743, 97782, 97815, 97848, 97888, 97933, 97961, 98014, 98069, 98124, 98174, 98218, 98264, 98310, 98352,
-	98396, 98437, 98476, 98515, 98566, 98619, 98672, 98720, 98772, 98826, 98880, 98931, 98984, 99037, 99085, 99136,
-	99198, 99262, 99326, 99367, 99416, 99467, 99518, 99580, 99646, 99706, 99770, 99822, 99876, 99930, 99981, 100031,
-	100087, 100130, 100175, 100220, 100261, 100303, 100350, 100396, 100442, 100477, 100514, 100551, 100588, 100631, 100669, 100711,
-	100749, 100787, 100825, 100870, 100915, 100959, 100998, 101038, 101082, 101126, 101159, 101202, 101240, 101295, 101350, 101404,
-	101458, 101501, 101547, 101597, 101643, 101689, 101738, 101787, 101825, 101866, 101911, 101948, 101985, 102033, 102081, 102118,
-	102158, 102202, 102238, 102274, 102314, 102355, 102396, 102436, 102472, 102513, 102560, 102617, 102663, 102704, 102745, 102797,
-	102850, 102900, 102954, 102998, 103047, 103101, 103145, 103180, 103215, 103252, 103293, 103351, 103394, 103441, 103483, 103525,
-	103578, 103632, 103683, 103733, 103772, 103807, 103850, 103894, 103939, 103978, 104015, 104056, 104092, 104132, 104178, 104230,
-	104267, 104319, 104358, 104400, 104442, 104487, 104529, 104570, 104607, 104641, 104678, 104721, 104768, 104812, 104854, 104909,
-	104965, 105018, 105071, 105121, 105166, 105229, 105289, 105339, 105412, 105482, 105537, 105570, 105607, 105643, 105678, 105710,
-	105746, 105777, 105812, 105844, 105886, 105933, 105977, 106017, 106060, 106100, 106136, 106167, 106202, 106234, 106271, 106312,
-	106356, 106407, 106455, 106500, 106553, 106603, 106642, 106683, 106721, 106767, 106822, 106874, 106914, 106957, 106997, 107038,
-	107083, 107125, 107178, 107240, 107299, 107337, 107376, 107412, 107452, 107491, 107534, 107574, 107617, 107666, 107712, 107755,
-	107793, 107835, 107874, 107917, 107963, 108006, 108044, 108087, 108134, 108200, 108262, 108317, 108367, 108414, 108461, 108505,
-	108547, 108594, 108641, 108689, 108735, 108785, 108832, 108874, 108921, 108969, 109003, 109037, 109068, 109110, 109156, 109208,
-	109259, 109307, 109358, 109411, 109461, 109514, 109571, 109627, 109682, 109744, 109806, 109869, 109929, 109985, 110045, 110102,
-	110163, 110219, 110281, 110336, 110385, 110434, 110480, 110539, 110580, 110619, 110657, 110701, 110739, 110772, 110809, 110843,
-	110880, 110918, 110955, 110989, 111051, 111108, 111169, 111227, 111278, 111328, 111373, 111422, 111468, 111525, 111581, 111636,
-	111688, 111738, 111787, 111833, 111882, 111931, 111980, 112025, 112070, 112114, 112162, 112207, 112254, 112299, 112344, 112389,
-	112427, 112475, 112515, 112563, 112620, 112677, 112734, 112793, 112841, 112917, 112990, 113062, 113142, 113218, 113276, 113333,
-	113399, 113464, 113535, 113605, 113671, 113736, 113793, 113862, 113920, 113982, 114042, 114101, 114172, 114242, 114319, 114395,
-	114454, 114520, 114586, 114658, 114717, 114788, 114848, 114912, 114973, 115034, 115101, 115155, 115221, 115276, 115331, 115390,
-	115449, 115520, 115580, 115640, 115704, 115758, 115824, 115888, 115947, 116010, 116054, 116105, 116153, 116224, 116307, 116376,
-	116434, 116504, 116562, 116632, 116688, 116726, 116773, 116817, 116858, 116901, 116944, 116987, 117025, 117063, 117105, 117148,
-	117194, 117237, 117279, 117327, 117379, 117428, 117479, 117527, 117574, 117625, 117673, 117714, 117759, 117807, 117852, 117892,
-	117927, 117971, 118014, 118066, 118100, 118133, 118166, 118196, 118239, 118280, 118325, 118367, 118414, 118458, 118510, 118561,
-	118596, 118634, 118672, 118704, 118748, 118797, 118849, 118893, 118931, 118970, 119009, 119048, 119087, 119126, 119158, 119189,
-	119224, 119259, 119290, 119320, 119354, 119394, 119434, 119474, 119514, 119554, 119588, 119624, 119673, 119733, 119778, 119823,
-	119872, 119913, 119958, 120000, 120040, 120091, 120139, 120182, 120216, 120245, 120278, 120308, 120343, 120375, 120411, 120444,
-	120476, 120514, 120552, 120590, 120631, 120669, 120719, 120768, 120817, 120866, 120916, 120966, 121013, 121061, 121093, 121120,
-	121151, 121179, 121217, 121264, 121308, 121347, 121399, 121444, 121488, 121529, 121568, 121604, 121639, 121674, 121706, 121768,
-	121827, 121900, 121970, 122025, 122069, 122106, 122144, 122179, 122215, 122257, 122301, 122346, 122388, 122429, 122471, 122511,
-	122555, 122596, 122634}
+	45871, 45913, 45959, 45997, 46035, 46074, 46113, 46159, 46209, 46263, 46317, 46359, 46405, 46446, 46493, 46534,
+	46575, 46616, 46657, 46698, 46739, 46784, 46822, 46860, 46898, 46936, 46974, 47012, 47050, 47092, 47134, 47176,
+	47218, 47260, 47298, 47336, 47374, 47412, 47454, 47492, 47534, 47586, 47633, 47680, 47718, 47756, 47794, 47832,
+	47870, 47908, 47946, 47988, 48032, 48076, 48117, 48158, 48199, 48244, 48286, 48324, 48367, 48408, 48451, 48489,
+	48527, 48561, 48595, 48625, 48664, 48707, 48736, 48765, 48806, 48851, 48890, 48929, 48972, 49025, 49079, 49133,
+	49199, 49241, 49291, 49347, 49397, 49449, 49490, 49557, 49638, 49719, 49800, 49881, 49950, 49996, 50038, 50088,
+	50129, 50170, 50211, 50256, 50308, 50355, 50402, 50449, 50501, 50553, 50605, 50661, 50710, 50758, 50810, 50851,
+	50892, 50947, 50995, 51057, 51104, 51151, 51198, 51241, 51288, 51345, 51402, 51451, 51500, 51553, 51609, 51663,
+	51718, 51770, 51844, 51903, 51968, 52033, 52098, 52163, 52218, 52275, 52330, 52381, 52434, 52485, 52539, 52599,
+	52652, 52702, 52758, 52807, 52866, 52950, 53038, 53066, 53096, 53126, 53153, 53180, 53203, 53226, 53249, 53272,
+	53331, 53369, 53416, 53463, 53509, 53555, 53601, 53647, 53693, 53739, 53785, 53831, 53877, 53923, 53969, 54015,
+	54061, 54107, 54153, 54199, 54245, 54291, 54337, 54383, 54433, 54480, 54522, 54560, 54594, 54628, 54662, 54700,
+	54738, 54782, 54823, 54866, 54904, 54946, 54985, 55027, 55069, 55111, 55153, 55199, 55242, 55282, 55324, 55370,
+	55413, 55459, 55505, 55543, 55595, 55636, 55677, 55722, 55767, 55812, 55857, 55906, 55947, 55981, 56015, 56064,
+	56100, 56140, 56177, 56217, 56253, 56289, 56325, 56361, 56401, 56438, 56478, 56518, 56551, 56584, 56623, 56657,
+	56691, 56729, 56764, 56799, 56834, 56869, 56904, 56943, 56979, 57036, 57093, 57135, 57179, 57223, 57256, 57292,
+	57328, 57368, 57404, 57440, 57472, 57504, 57542, 57590, 57640, 57690, 57727, 57774, 57823, 57872, 57924, 57960,
+	58006, 58054, 58102, 58149, 58198, 58233, 58286, 58339, 58391, 58443, 58484, 58543, 58596, 58639, 58693, 58747,
+	58803, 58846, 58894, 58944, 58994, 59031, 59069, 59111, 59158, 59207, 59256, 59301, 59339, 59377, 59423, 59469,
+	59504, 59550, 59596, 59646, 59683, 59724, 59759, 59807, 59855, 59892, 59931, 59970, 60009, 60052, 60090, 60128,
+	60166, 60204, 60242, 60284, 60331, 60384, 60434, 60486, 60538, 60585, 60632, 60673, 60716, 60768, 60817, 60868,
+	60919, 60959, 61005, 61047, 61093, 61135, 61181, 61223, 61267, 61311, 61347, 61383, 61424, 61467, 61510, 61542,
+	61576, 61610, 61644, 61678, 61712, 61746, 61780, 61818, 61853, 61888, 61923, 61963, 62003, 62035, 62067, 62103,
+	62137, 62175, 62218, 62252, 62286, 62320, 62354, 62388, 62422, 62456, 62490, 62524, 62558, 62592, 62630, 62665,
+	62700, 62735, 62775, 62815, 62869, 62916, 62964, 63012, 63062, 63112, 63155, 63204, 63243, 63282, 63325, 63373,
+	63410, 63447, 63484, 63526, 63572, 63616, 63665, 63714, 63752, 63789, 63826, 63863, 63900, 63941, 63979, 64018,
+	64057, 64100, 64148, 64197, 64250, 64301, 64355, 64411, 64467, 64512, 64556, 64600, 64644, 64688, 64736, 64792,
+	64838, 64884, 64930, 64980, 65035, 65080, 65125, 65177, 65229, 65280, 65329, 65378, 65429, 65480, 65520, 65562,
+	65604, 65646, 65688, 65730, 65772, 65814, 65856, 65898, 65940, 65982, 66024, 66066, 66112, 66157, 66207, 66257,
+	66307, 66357, 66407, 66449, 66495, 66546, 66589, 66636, 66680, 66724, 66757, 66793, 66833, 66869, 66904, 66943,
+	66987, 67018, 67049, 67085, 67125, 67161, 67205, 67249, 67301, 67353, 67404, 67453, 67502, 67553, 67604, 67644,
+	67687, 67734, 67779, 67829, 67879, 67929, 67979, 68029, 68071, 68117, 68168, 68210, 68252, 68294, 68336, 68378,
+	68420, 68462, 68504, 68546, 68588, 68630, 68672, 68714, 68760, 68790, 68826, 68862, 68894, 68926, 68969, 69012,
+	69044, 69078, 69112, 69146, 69180, 69214, 69248, 69282, 69320, 69355, 69390, 69425, 69465, 69505, 69539, 69573,
+	69607, 69641, 69675, 69709, 69743, 69781, 69824, 69858, 69892, 69926, 69960, 69994, 70028, 70062, 70096, 70130,
+	70164, 70198, 70232, 70266, 70300, 70334, 70368, 70402, 70440, 70475, 70510, 70545, 70585, 70625, 70679, 70733,
+	70776, 70822, 70868, 70918, 70964, 71011, 71058, 71104, 71151, 71201, 71247, 71280, 71313, 71352, 71391, 71430,
+	71469, 71515, 71561, 71601, 71641, 71681, 71718, 71755, 71794, 71837, 71887, 71937, 71976, 72015, 72054, 72083,
+	72112, 72154, 72196, 72232, 72268, 72304, 72349, 72394, 72439, 72484, 72529, 72574, 72619, 72664, 72709, 72754,
+	72799, 72844, 72889, 72934, 72979, 73024, 73069, 73114, 73159, 73204, 73249, 73294, 73339, 73384, 73429, 73474,
+	73519, 73564, 73609, 73654, 73699, 73744, 73789, 73834, 73879, 73924, 73969, 74014, 74059, 74104, 74149, 74194,
+	74239, 74284, 74329, 74374, 74419, 74464, 74509, 74554, 74599, 74644, 74689, 74734, 74781, 74832, 74893, 74949,
+	75007, 75065, 75112, 75170, 75228, 75280, 75336, 75410, 75484, 75558, 75632, 75706, 75780, 75828, 75881, 75955,
+	76005, 76052, 76103, 76154, 76199, 76252, 76299, 76347, 76396, 76450, 76504, 76544, 76584, 76624, 76664, 76704,
+	76744, 76784, 76824, 76864, 76904, 76944, 76984, 77024, 77064, 77104, 77144, 77184, 77224, 77264, 77304, 77344,
+	77384, 77424, 77464, 77504, 77544, 77584, 77624, 77664, 77704, 77744, 77784, 77824, 77864, 77904, 77944, 77984,
+	78024, 78064, 78104, 78144, 78184, 78224, 78264, 78304, 78344, 78384, 78424, 78464, 78504, 78544, 78584, 78624,
+	78664, 78706, 78752, 78808, 78859, 78912, 78965, 79007, 79052, 79097, 79142, 79211, 79280, 79349, 79418, 79487,
+	79556, 79599, 79668, 79713, 79755, 79801, 79847, 79887, 79935, 79978, 80022, 80071, 80120, 80152, 80184, 80216,
+	80248, 80280, 80312, 80344, 80376, 80408, 80440, 80472, 80504, 80536, 80568, 80600, 80632, 80664, 80696, 80728,
+	80760, 80792, 80824, 80856, 80888, 80920, 80952, 80984, 81016, 81048, 81080, 81112, 81144, 81176, 81208, 81240,
+	81272, 81304, 81336, 81368, 81400, 81432, 81464, 81496, 81528, 81560, 81592, 81624, 81656, 81688, 81720, 81752,
+	81784, 81816, 81848, 81896, 81939, 81984, 82029, 82090, 82151, 82212, 82273, 82334, 82395, 82430, 82491, 82528,
+	82566, 82604, 82636, 82676, 82711, 82747, 82788, 82829, 82867, 82905, 82943, 82981, 83019, 83057, 83095, 83133,
+	83171, 83209, 83247, 83285, 83323, 83361, 83399, 83437, 83475, 83513, 83551, 83589, 83627, 83665, 83703, 83741,
+	83779, 83817, 83855, 83893, 83931, 83969, 84007, 84045, 84083, 84121, 84159, 84197, 84235, 84273, 84311, 84349,
+	84387, 84425, 84463, 84501, 84539, 84577, 84615, 84653, 84691, 84729, 84767, 84805, 84843, 84883, 84927, 84981,
+	85030, 85081, 85132, 85172, 85223, 85274, 85319, 85368, 85435, 85502, 85569, 85636, 85703, 85770, 85811, 85857,
+	85924, 85967, 86007, 86051, 86095, 86133, 86179, 86219, 86260, 86302, 86349, 86396, 86429, 86462, 86495, 86528,
+	86561, 86594, 86627, 86660, 86693, 86726, 86759, 86792, 86825, 86858, 86891, 86924, 86957, 86990, 87023, 87056,
+	87089, 87122, 87155, 87188, 87221, 87254, 87287, 87320, 87353, 87386, 87419, 87452, 87485, 87518, 87551, 87584,
+	87617, 87650, 87683, 87716, 87749, 87782, 87815, 87848, 87881, 87914, 87947, 87980, 88013, 88046, 88079, 88112,
+	88145, 88180, 88219, 88268, 88312, 88358, 88404, 88439, 88477, 88515, 88553, 88615, 88677, 88739, 88801, 88863,
+	88925, 88961, 89023, 89061, 89096, 89135, 89174, 89207, 89248, 89284, 89321, 89363, 89405, 89438, 89471, 89504,
+	89537, 89570, 89603, 89636, 89669, 89702, 89735, 89768, 89801, 89834, 89867, 89900, 89933, 89966, 89999, 90032,
+	90065, 90098, 90131, 90164, 90197, 90230, 90263, 90296, 90329, 90362, 90395, 90428, 90461, 90494, 90527, 90560,
+	90593, 90626, 90659, 90692, 90725, 90758, 90791, 90824, 90857, 90890, 90923, 90956, 90989, 91022, 91055, 91088,
+	91121, 91154, 91203, 91247, 91293, 91339, 91377, 91415, 91453, 91515, 91577, 91639, 91701, 91763, 91825, 91861,
+	91923, 91961, 92000, 92039, 92072, 92113, 92149, 92186, 92228, 92270, 92310, 92350, 92390, 92430, 92470, 92510,
+	92550, 92590, 92630, 92670, 92710, 92750, 92790, 92830, 92870, 92910, 92950, 92990, 93030, 93070, 93110, 93150,
+	93190, 93230, 93270, 93310, 93350, 93390, 93430, 93470, 93510, 93550, 93590, 93630, 93670, 93710, 93750, 93790,
+	93830, 93870, 93910, 93950, 93990, 94030, 94070, 94110, 94150, 94190, 94230, 94270, 94310, 94350, 94390, 94430,
+	94486, 94537, 94590, 94643, 94688, 94733, 94778, 94847, 94916, 94985, 95054, 95123, 95192, 95235, 95304, 95349,
+	95395, 95441, 95481, 95529, 95572, 95616, 95665, 95714, 95739, 95764, 95789, 95814, 95839, 95864, 95889, 95914,
+	95939, 95964, 95989, 96014, 96039, 96064, 96089, 96114, 96139, 96164, 96189, 96214, 96239, 96264, 96289, 96314,
+	96339, 96364, 96389, 96414, 96439, 96464, 96489, 96514, 96539, 96564, 96589, 96614, 96639, 96664, 96689, 96714,
+	96739, 96764, 96789, 96814, 96839, 96864, 96889, 96914, 96939, 96964, 96989, 97014, 97039, 97080, 97116, 97154,
+	97192, 97246, 97300, 97354, 97408, 97462, 97516, 97544, 97598, 97628, 97659, 97690, 97715, 97748, 97776, 97805,
+	97839, 97873, 97928, 97983, 98012, 98052, 98094, 98136, 98167, 98205, 98241, 98287, 98335, 98383, 98417, 98452,
+	98497, 98544, 98591, 98625, 98658, 98702, 98748, 98794, 98846, 98902, 98947, 98992, 99037, 99082, 99127, 99176,
+	99225, 99263, 99300, 99337, 99378, 99419, 99461, 99503, 99550, 99597, 99644, 99691, 99738, 99785, 99832, 99879,
+	99926, 99973, 100024, 100072, 100120, 100157, 100194, 100231, 100281, 100331, 100371, 100415, 100459, 100492, 100528, 100568,
+	100604, 100640, 100671, 100702, 100733, 100791, 100849, 100883, 100927, 100973, 101019, 101051, 101084, 101127, 101172, 101217,
+	101249, 101299, 101349, 101398, 101447, 101495, 101543, 101590, 101637, 101673, 101714, 101748, 101782, 101822, 101874, 101926,
+	101990, 102054, 102117, 102180, 102250, 102324, 102380, 102431, 102480, 102529, 102578, 102629, 102680, 102740, 102784, 102839,
+	102894, 102931, 102968, 103013, 103058, 103098, 103142, 103186, 103219, 103255, 103303, 103351, 103388, 103429, 103470, 103514,
+	103559, 103606, 103653, 103697, 103743, 103789, 103824, 103861, 103898, 103935, 103972, 104009, 104046, 104087, 104125, 104163,
+	104201, 104244, 104287, 104330, 104371, 104417, 104454, 104491, 104528, 104565, 104602, 104639, 104680, 104718, 104756, 104794,
+	104837, 104880, 104923, 104966, 105025, 105086, 105147, 105201, 105257, 105313, 105374, 105459, 105538, 105604, 105672, 105740,
+	105789, 105840, 105891, 105951, 106005, 106061, 106117, 106178, 106240, 106296, 106354, 106412, 106477, 106537, 106591, 106647,
+	106703, 106764, 106822, 106874, 106928, 106982, 107039, 107082, 107127, 107172, 107212, 107260, 107310, 107360, 107410, 107462,
+	107514, 107558, 107604, 107650, 107706, 107764, 107822, 107868, 107916, 107964, 108009, 108054, 108108, 108164, 108220, 108273,
+	108328, 108383, 108439, 108493, 108546, 108601, 108656, 108719, 108784, 108849, 108898, 108949, 109000, 109052, 109102, 109154,
+	109206, 109257, 109310, 109363, 109410, 109457, 109497, 109537, 109577, 109620, 109663, 109701, 109743, 109785, 109816, 109850,
+	109894, 109940, 109986, 110028, 110087, 110148, 110209, 110278, 110333, 110390, 110447, 110493, 110541, 110589, 110637, 110681,
+	110727, 110773, 110818, 110865, 110912, 110953, 111004, 111057, 111110, 111155, 111211, 111269, 111327, 111376, 111427, 111478,
+	111527, 111584, 111643, 111702, 111754, 111808, 111862, 111920, 111977, 112036, 112095, 112160, 112218, 112278, 112338, 112405,
+	112463, 112523, 112583, 112646, 112711, 112776, 112837, 112889, 112955, 113023, 113091, 113139, 113189, 113239, 113287, 113338,
+	113391, 113444, 113493, 113541, 113595, 113637, 113681, 113725, 113764, 113797, 113830, 113870, 113915, 113943, 113996, 114051,
+	114106, 114156, 114200, 114246, 114292, 114334, 114378, 114419, 114458, 114497, 114548, 114601, 114654, 114702, 114754, 114808,
+	114862, 114913, 114966, 115019, 115067, 115118, 115180, 115244, 115308, 115349, 115398, 115449, 115500, 115562, 115628, 115688,
+	115752, 115804, 115858, 115912, 115963, 116013, 116069, 116112, 116157, 116202, 116243, 116285, 116332, 116378, 116424, 116459,
+	116496, 116533, 116570, 116613, 116651, 116693, 116731, 116769, 116807, 116852, 116897, 116941, 116980, 117020, 117064, 117108,
+	117141, 117184, 117222, 117277, 117332, 117386, 117440, 117483, 117529, 117579, 117625, 117671, 117720, 117769, 117807, 117848,
+	117893, 117930, 117967, 118015, 118063, 118100, 118140, 118184, 118220, 118256, 118296, 118337, 118378, 118418, 118454, 118495,
+	118542, 118599, 118645, 118686, 118727, 118779, 118832, 118882, 118936, 118980, 119029, 119083, 119127, 119162, 119197, 119234,
+	119275, 119333, 119376, 119423, 119465, 119507, 119560, 119614, 119665, 119715, 119754, 119789, 119832, 119876, 119921, 119960,
+	119997, 120038, 120074, 120114, 120160, 120212, 120249, 120301, 120340, 120382, 120416, 120467, 120507, 120549, 120591, 120633,
+	120675, 120721, 120756, 120798, 120843, 120885, 120926, 120963, 120997, 121034, 121077, 121124, 121168, 121210, 121265, 121321,
+	121374, 121427, 121477, 121522, 121585, 121645, 121695, 121768, 121838, 121893, 121926, 121963, 121999, 122034, 122066, 122102,
+	122133, 122168, 122200, 122242, 122289, 122333, 122373, 122416, 122456, 122492, 122523, 122558, 122590, 122627, 122668, 122712,
+	122763, 122811, 122856, 122909, 122959, 122998, 123039, 123077, 123123, 123178, 123230, 123270, 123313, 123353, 123394, 123439,
+	123481, 123534, 123596, 123655, 123693, 123732, 123768, 123808, 123847, 123890, 123930, 123970, 124010, 124047, 124090, 124139,
+	124185, 124228, 124266, 124308, 124347, 124390, 124436, 124479, 124517, 124560, 124607, 124673, 124735, 124790, 124840, 124887,
+	124934, 124978, 125020, 125067, 125114, 125162, 125208, 125258, 125305, 125347, 125394, 125442, 125476, 125510, 125541, 125583,
+	125629, 125681, 125732, 125780, 125831, 125884, 125934, 125987, 126044, 126100, 126155, 126217, 126279, 126342, 126402, 126458,
+	126518, 126575, 126636, 126692, 126754, 126809, 126858, 126907, 126953, 127012, 127053, 127092, 127130, 127174, 127212, 127245,
+	127282, 127316, 127353, 127391, 127428, 127462, 127524, 127581, 127642, 127700, 127751, 127801, 127846, 127895, 127941, 127998,
+	128054, 128109, 128161, 128211, 128260, 128306, 128355, 128404, 128453, 128498, 128543, 128587, 128635, 128680, 128727, 128772,
+	128817, 128862, 128900, 128948, 128988, 129036, 129093, 129150, 129207, 129266, 129314, 129390, 129463, 129535, 129615, 129691,
+	129749, 129806, 129872, 129937, 130008, 130078, 130144, 130209, 130266, 130335, 130393, 130455, 130515, 130574, 130645, 130715,
+	130792, 130868, 130927, 130993, 131059, 131131, 131190, 131261, 131321, 131385, 131446, 131507, 131574, 131628, 131694, 131749,
+	131804, 131863, 131922, 131993, 132053, 132113, 132177, 132231, 132297, 132361, 132420, 132483, 132527, 132578, 132626, 132697,
+	132780, 132849, 132907, 132977, 133035, 133105, 133161, 133199, 133246, 133290, 133331, 133374, 133417, 133460, 133498, 133536,
+	133578, 133621, 133667, 133710, 133752, 133800, 133852, 133901, 133952, 134000, 134047, 134098, 134146, 134187, 134227, 134273,
+	134319, 134362, 134407, 134455, 134500, 134540, 134575, 134619, 134662, 134714, 134748, 134781, 134814, 134844, 134887, 134928,
+	134973, 135015, 135062, 135106, 135158, 135209, 135244, 135282, 135320, 135352, 135396, 135445, 135497, 135541, 135579, 135618,
+	135657, 135696, 135735, 135774, 135806, 135837, 135872, 135907, 135938, 135968, 136002, 136042, 136082, 136122, 136162, 136202,
+	136236, 136272, 136321, 136381, 136426, 136471, 136520, 136561, 136606, 136648, 136688, 136739, 136787, 136830, 136864, 136893,
+	136926, 136956, 136991, 137023, 137059, 137092, 137124, 137162, 137200, 137238, 137279, 137317, 137367, 137416, 137465, 137514,
+	137564, 137614, 137661, 137709, 137741, 137768, 137799, 137827, 137865, 137912, 137956, 137995, 138047, 138092, 138136, 138177,
+	138216, 138252, 138287, 138322, 138354, 138416, 138475, 138548, 138618, 138673, 138717, 138754, 138792, 138827, 138863, 138905,
+	138949, 138994, 139036, 139077, 139119, 139159, 139203, 139244, 139282}

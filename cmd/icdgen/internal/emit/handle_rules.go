@@ -62,8 +62,11 @@ var handleRules = map[string]handleRule{
 		set:  "s.TemplateType = vk.DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS",
 	},
 	"VkPhysicalDeviceSurfaceInfo2KHR.surface": {vuid: "VUID-VkPhysicalDeviceSurfaceInfo2KHR-surface-07919"},
-	"VkWriteDescriptorSet.dstSet":             {vuid: "VUID-VkWriteDescriptorSet-dstSet-00320"},
-	"VkWriteDescriptorSet.pBufferInfo":        {skip: descriptor},
-	"VkWriteDescriptorSet.pImageInfo":         {skip: descriptor},
-	"VkWriteDescriptorSet.pTexelBufferView":   {skip: descriptor},
+	"VkShaderCreateInfoEXT.pSetLayouts": {
+		vuid: "VUID-VkShaderCreateInfoEXT-setLayoutCount-13359", optional: true,
+	},
+	"VkWriteDescriptorSet.dstSet":           {vuid: "VUID-VkWriteDescriptorSet-dstSet-00320"},
+	"VkWriteDescriptorSet.pBufferInfo":      {skip: descriptor},
+	"VkWriteDescriptorSet.pImageInfo":       {skip: descriptor},
+	"VkWriteDescriptorSet.pTexelBufferView": {skip: descriptor},
 }
