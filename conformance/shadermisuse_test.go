@@ -129,8 +129,8 @@ func (c *Case) misusedBinding() {
 	}
 }
 
-// unsetStates draws without having set anything but viewports and the vertex input, and with shaders that don't fit each
-// other. What is drawn is what a plain pipeline draws, but for colours, which nothing lets be written.
+// unsetStates draws without having set anything but viewports and the vertex input, and with shaders that don't fit
+// each other. What is drawn is what a plain pipeline draws, but for colours, which nothing lets be written.
 func (c *Case) unsetStates() {
 	s := c.scene(8, 8, 1, 1, 0, rgba32f)
 	defer s.close()
@@ -138,7 +138,8 @@ func (c *Case) unsetStates() {
 		layout(location = 3) in vec4 unwritten; layout(location = 0) out vec4 c;
 		void main() { atomicAdd(count, 1); c = unwritten; }`, buffers: []any{[]uint32{0}}}
 	l.bind = func(d *drawn, g *vulkan.GraphicsState) func() {
-		stages := vulkan.ShaderConfig{Stage: vertexBit, Code: s.words("vert", l.vertex), Flags: vk.SHADER_CREATE_LINK_STAGE_BIT_EXT}
+		stages := vulkan.ShaderConfig{Stage: vertexBit, Code: s.words("vert", l.vertex),
+			Flags: vk.SHADER_CREATE_LINK_STAGE_BIT_EXT}
 		vertex, r := c.dev.CreateShaders(stages) // without nextStage, set layouts and the one that it is linked to
 		c.must("vkCreateShadersEXT", r)
 		made := s.shaders(d, vk.SHADER_CREATE_LINK_STAGE_BIT_EXT)

@@ -205,8 +205,8 @@ func (s *scene) setOptional(g *vulkan.GraphicsState) {
 	}
 }
 
-// triangles is a vertex shader that reads a corner and a value for each vertex, and a fragment shader that adds what set
-// and push constants say.
+// triangles is a vertex shader that reads a corner and a value for each vertex, and a fragment shader that adds what
+// set and push constants say.
 const (
 	cornersVertex = `layout(location = 0) in vec2 corner; layout(location = 1) in float value;
 		layout(location = 0) out float v;
@@ -218,8 +218,8 @@ const (
 		void main() { c = vec4(v, more, some[0], some[1]); }`
 )
 
-// objectsCase draws a quad with attributes, a depth test, blending, a set and push constants, twice: the second time the
-// depth test fails.
+// objectsCase draws a quad with attributes, a depth test, blending, a set and push constants, twice: the second time
+// the depth test fails.
 func objectsCase(c *Case, flags vk.ShaderCreateFlagsEXT) {
 	s := c.scene(16, 16, 1, 1, vk.FORMAT_D32_SFLOAT, rgba32f)
 	defer s.close()
@@ -249,8 +249,8 @@ func objectsCase(c *Case, flags vk.ShaderCreateFlagsEXT) {
 	}
 }
 
-// objectAttachmentsCase draws with the same shaders to one attachment, to two and to three. Those that the shader doesn't
-// write, or nobody draws to, stay.
+// objectAttachmentsCase draws with the same shaders to one attachment, to two and to three. Those that the shader
+// doesn't write, or nobody draws to, stay.
 func objectAttachmentsCase(c *Case) {
 	for n := range 4 {
 		s := c.scene(8, 8, 1, 1, 0, []vk.Format{rgba32f, rgba32f, rgba32f}[:n]...)
@@ -330,8 +330,8 @@ func plain(vertex, value string) *look {
 	return &look{vertex: vertex, fragment: `layout(location = 0) out vec4 c; void main() { c = vec4(` + value + `); }`}
 }
 
-// pipelinesBetweenCase draws with shader objects, with a pipeline, and with shader objects again: each unbinds the others,
-// and what was set stays.
+// pipelinesBetweenCase draws with shader objects, with a pipeline, and with shader objects again: each unbinds the
+// others, and what was set stays.
 func pipelinesBetweenCase(c *Case) {
 	s := c.scene(16, 16, 1, 1, 0, rgba32f)
 	defer s.close()

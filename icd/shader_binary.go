@@ -11,9 +11,9 @@ import (
 	"farside/internal/vk"
 )
 
-// Binaries of shader objects. They hold SPIR-V, and what the shader was made with besides: a program of the compiler from
-// a file that anybody may have written would have to be verified as strictly as SPIR-V is, which takes as long as to
-// make it anew. So they are the same on all machines and for all devices, and every device takes them.
+// Binaries of shader objects. They hold SPIR-V, and what the shader was made with besides: a program of the compiler
+// from a file that anybody may have written would have to be verified as strictly as SPIR-V is, which takes as long
+// as to make it anew. So they are the same on all machines and for all devices, and every device takes them.
 
 const (
 	// binaryVersion is shaderBinaryVersion.

@@ -9,9 +9,9 @@ import (
 	"farside/internal/vk"
 )
 
-// Shader objects (VK_EXT_shader_object): a shader of compute or of graphics, and the layout that it is used with. Which
-// of them draw together is known when they do: exec joins them. Linked ones are no different from others; the rules about
-// them are held.
+// Shader objects (VK_EXT_shader_object): a shader of compute or of graphics, and the layout that it is used with.
+// Which of them draw together is known when they do: exec joins them. Linked ones are no different from others; the
+// rules about them are held.
 
 // shaderObject is a VkShaderEXT.
 type shaderObject struct {
@@ -155,7 +155,8 @@ func (d *device) newShaderObject(info *vk.ShaderCreateInfoEXT) (*shaderObject, e
 	}
 	s := &shaderObject{child: child{device: d}, shader: made, binary: data}
 	s.exec = exec.Shader{Stage: info.Stage, Next: info.NextStage, Sets: layout.sets,
-		Uses: made.sets, Atomics: made.program.Atomics, Push: slices.Clone(vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount)),
+		Uses: made.sets, Atomics: made.program.Atomics,
+		Push:  slices.Clone(vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount)),
 		Needs: d.objectNeeds(), Base: info.Flags&vk.SHADER_CREATE_DISPATCH_BASE_BIT_EXT != 0}
 	if number == computeStage {
 		s.exec.Program = made.program
@@ -223,7 +224,8 @@ func (d *device) checkObject(info *vk.ShaderCreateInfoEXT, number int) error {
 	case number != vertexStage && next != 0:
 		return broken(vk.VUID_VkShaderCreateInfoEXT_nextStage_08434, "%v after %v", next, info.Stage)
 	case next&(vk.SHADER_STAGE_TESSELLATION_CONTROL_BIT|vk.SHADER_STAGE_TESSELLATION_EVALUATION_BIT) != 0:
-		return broken(vk.VUID_VkShaderCreateInfoEXT_nextStage_08428, "nextStage %v needs the feature tessellationShader", next)
+		return broken(vk.VUID_VkShaderCreateInfoEXT_nextStage_08428,
+			"nextStage %v needs the feature tessellationShader", next)
 	case next&vk.SHADER_STAGE_GEOMETRY_BIT != 0:
 		return broken(vk.VUID_VkShaderCreateInfoEXT_nextStage_08429, "nextStage %v needs the feature geometryShader", next)
 	case next&^vk.SHADER_STAGE_FRAGMENT_BIT != 0:
@@ -236,7 +238,8 @@ func (d *device) checkObject(info *vk.ShaderCreateInfoEXT, number int) error {
 	return nil
 }
 
-// objectNeeds are the dynamic states that draws with shader objects take: those of features that the device has enabled.
+// objectNeeds are the dynamic states that draws with shader objects take: those of features that the device has
+// enabled.
 func (d *device) objectNeeds() exec.DynamicStates {
 	needs := ^exec.DynamicStates(0)
 	for state, feature := range map[vk.DynamicState]string{
@@ -273,8 +276,9 @@ func (b *commandBuffer) bindShaders(stages []vk.ShaderStageFlagBits, shaders []v
 		broken := func(rule vk.VUID, format string, args ...any) error {
 			return vk.Errorf(vk.ERROR_UNKNOWN, rule, format, args...)
 		}
-		const tracing = vk.SHADER_STAGE_RAYGEN_BIT_KHR | vk.SHADER_STAGE_ANY_HIT_BIT_KHR | vk.SHADER_STAGE_CLOSEST_HIT_BIT_KHR |
-			vk.SHADER_STAGE_MISS_BIT_KHR | vk.SHADER_STAGE_INTERSECTION_BIT_KHR | vk.SHADER_STAGE_CALLABLE_BIT_KHR
+		const tracing = vk.SHADER_STAGE_RAYGEN_BIT_KHR | vk.SHADER_STAGE_ANY_HIT_BIT_KHR |
+			vk.SHADER_STAGE_CLOSEST_HIT_BIT_KHR | vk.SHADER_STAGE_MISS_BIT_KHR | vk.SHADER_STAGE_INTERSECTION_BIT_KHR |
+			vk.SHADER_STAGE_CALLABLE_BIT_KHR
 		switch flags := b.pool.device.physical.families[b.pool.family].Flags; {
 		case stage == vk.SHADER_STAGE_ALL_GRAPHICS || stage == vk.SHADER_STAGE_ALL:
 			return broken(vk.VUID_vkCmdBindShadersEXT_pStages_08464, "%v is no stage", stage)

@@ -13,9 +13,9 @@ import (
 	"farside/internal/vk"
 )
 
-// Shader objects. One of compute is bound as the pipeline that it makes. Those of graphics are joined to a pipeline, all
-// of whose state is dynamic, when the first draw finds them bound together. The vertex shader keeps what it has been
-// joined to, so that no later draw makes it again.
+// Shader objects. One of compute is bound as the pipeline that it makes. Those of graphics are joined to a pipeline,
+// all of whose state is dynamic, when the first draw finds them bound together. The vertex shader keeps what it has
+// been joined to, so that no later draw makes it again.
 
 // Shader is a shader object as commands see it. It does not change, but for what it has been joined to.
 type Shader struct {
@@ -107,8 +107,8 @@ type shaderPair struct {
 	unread           []string
 }
 
-// CheckInterface looks whether a fragment shader gets what it reads (chapter "Interface Matching"). What is missing reads
-// as anything: tell is told of it. What has another type is an error.
+// CheckInterface looks whether a fragment shader gets what it reads (chapter "Interface Matching"). What is missing
+// reads as anything: tell is told of it. What has another type is an error.
 func CheckInterface(vertex, fragment draw.Shader, tell func(rule vk.VUID, text string)) error {
 	outputs := vertex.Outputs()
 	for _, in := range fragment.Inputs() {
@@ -135,7 +135,7 @@ func CheckInterface(vertex, fragment draw.Shader, tell func(rule vk.VUID, text s
 // boundShaders are the shader objects that are bound for draws.
 type boundShaders struct {
 	vertex, fragment *Shader
-	stages           vk.ShaderStageFlags // to which something has been bound, VK_NULL_HANDLE included; 0: a pipeline counts
+	stages           vk.ShaderStageFlags // with a shader or VK_NULL_HANDLE bound; 0: a pipeline counts
 }
 
 // graphicsStages are the stages of draws. The device has no shaders for most of them: to these nothing but
@@ -300,7 +300,8 @@ func (r *replay) tellShaders(g *Graphics, b *boundShaders, rules *drawRules) {
 		vk.SHADER_STAGE_VERTEX_BIT)
 	tell(1, b.stages&vk.SHADER_STAGE_FRAGMENT_BIT == 0, o.fragmentStage, "nothing was bound to %v",
 		vk.SHADER_STAGE_FRAGMENT_BIT)
-	tell(2, !r.passes.dynamic, o.dynamic, "shader objects draw in a render pass that was not begun with vkCmdBeginRendering")
+	tell(2, !r.passes.dynamic, o.dynamic,
+		"shader objects draw in a render pass that was not begun with vkCmdBeginRendering")
 	tell(3, r.pass.ViewMask != 0, o.views, "shader objects draw several views")
 	linked := func(s *Shader, other *Shader) bool {
 		var link *Link

@@ -42,7 +42,8 @@ func bindOne(s *command.Stream, stage vk.ShaderStageFlagBits, h vk.ShaderEXT) er
 
 // viewports sets what draws with shader objects can't do without.
 func setUp(s *command.Stream) error {
-	return errors.Join(s.SetViewportWithCount([]vk.Viewport{{Width: 1, Height: 1}}), s.SetScissorWithCount(make([]vk.Rect2D, 1)),
+	return errors.Join(s.SetViewportWithCount([]vk.Viewport{{Width: 1, Height: 1}}),
+		s.SetScissorWithCount(make([]vk.Rect2D, 1)),
 		s.SetState(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT, 0, 0))
 }
 
