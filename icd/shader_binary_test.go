@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"farside/internal/vk"
 )
@@ -68,4 +73,29 @@ func FuzzShaderBinary(f *testing.F) {
 			t.Errorf("%+v is read as %+v, %v", b, again, err)
 		}
 	})
+}
+
+// TestAbsentCode: no room is made for code that isn't there, as much as codeSize says. It could be more than the machine
+// has, which ends the process.
+func TestAbsentCode(t *testing.T) {
+	q := newQueueTest(t)
+	page, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(page)
+	copy(page, "main")
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for _, size := range []uintptr{1 << 40, 1 << 46} {
+		info := &vk.ShaderCreateInfoEXT{SType: vk.STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT,
+			Stage: vk.SHADER_STAGE_COMPUTE_BIT, CodeType: vk.SHADER_CODE_TYPE_SPIRV_EXT, CodeSize: size, PCode: unsafe.Pointer(&page[0]), PName: &page[0]}
+		got := func() (got any) {
+			defer func() { got = recover() }()
+			_, err := q.d.readObjectCode(info)
+			return err
+		}()
+		if _, fault := got.(runtime.Error); !fault {
+			t.Errorf("%d bytes of code, of which 4,096 are there: %v, want a fault", size, got)
+		}
+	}
 }

@@ -36,10 +36,11 @@ func (d *device) readObjectCode(info *vk.ShaderCreateInfoEXT) (*shaderBinary, er
 	if info.PName == nil {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkShaderCreateInfoEXT_pName_parameter, "pName is NULL")
 	}
+	source := vk.Slice((*[4]byte)(info.PCode), info.CodeSize/4) // whose end is there, or it faults
 	b := &shaderBinary{stage: info.Stage, subgroup: d.physical.limits.subgroup.SubgroupSize, varying: true,
-		entry: vk.GoString(info.PName), words: make([]uint32, len(code)/4)}
-	for i := range b.words {
-		b.words[i] = binary.NativeEndian.Uint32(code[4*i:])
+		entry: vk.GoString(info.PName), words: make([]uint32, len(source))}
+	for i := range source {
+		b.words[i] = binary.NativeEndian.Uint32(source[i][:])
 	}
 	var err error
 	b.values, err = readSpecialization(info.PSpecializationInfo)
