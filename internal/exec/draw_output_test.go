@@ -152,7 +152,8 @@ func TestDrawOutputAllocates(t *testing.T) {
 			}
 		})
 	}
-	if few, many := allocated(commands(1)), allocated(commands(101)); many > few {
+	// Pools and the collector make one more or less. What each draw allocated would be a hundred.
+	if few, many := allocated(commands(1)), allocated(commands(101)); many-few > 10 {
 		t.Errorf("100 draws allocate %v times", many-few)
 	}
 	if len(*told) != 0 {
