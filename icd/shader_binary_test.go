@@ -75,8 +75,8 @@ func FuzzShaderBinary(f *testing.F) {
 	})
 }
 
-// TestAbsentCode: no room is made for code that isn't there, as much as codeSize says. It could be more than the machine
-// has, which ends the process.
+// TestAbsentCode: no room is made for code that isn't there, as much as codeSize says. It could be more than the
+// machine has, which ends the process.
 func TestAbsentCode(t *testing.T) {
 	q := newQueueTest(t)
 	page, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -88,7 +88,8 @@ func TestAbsentCode(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for _, size := range []uintptr{1 << 40, 1 << 46} {
 		info := &vk.ShaderCreateInfoEXT{SType: vk.STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT,
-			Stage: vk.SHADER_STAGE_COMPUTE_BIT, CodeType: vk.SHADER_CODE_TYPE_SPIRV_EXT, CodeSize: size, PCode: unsafe.Pointer(&page[0]), PName: &page[0]}
+			Stage: vk.SHADER_STAGE_COMPUTE_BIT, CodeType: vk.SHADER_CODE_TYPE_SPIRV_EXT, CodeSize: size,
+			PCode: unsafe.Pointer(&page[0]), PName: &page[0]}
 		got := func() (got any) {
 			defer func() { got = recover() }()
 			_, err := q.d.readObjectCode(info)
