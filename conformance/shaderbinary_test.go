@@ -13,12 +13,11 @@ import (
 
 // objectDispatch is a dispatch of shader objects: a buffer of set 0, and push constants.
 type objectDispatch struct {
-	c      *Case
-	r      *recorder
-	buffer *shaderBuffer
-	host   []uint32
-	args   *arguments
-	p      *program
+	c    *Case
+	r    *recorder
+	host []uint32
+	args *arguments
+	p    *program
 }
 
 const objectCompute = `#version 450

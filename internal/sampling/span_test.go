@@ -72,7 +72,7 @@ func TestSpans(t *testing.T) {
 		if r.IntN(3) == 0 {
 			viewType, layers = vk.IMAGE_VIEW_TYPE_2D_ARRAY, 1+r.Uint32N(4)
 		}
-		p, v := newPicture(t, r, f, viewType, extent, 1+r.Uint32N(levels), layers)
+		p, _ := newPicture(t, r, f, viewType, extent, 1+r.Uint32N(levels), layers)
 		if r.IntN(4) == 0 {
 			p.info.Swizzle = vk.ComponentMapping{R: vk.ComponentSwizzle(r.IntN(7)), A: vk.ComponentSwizzle(r.IntN(7))}
 		}
