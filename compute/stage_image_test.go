@@ -10,6 +10,15 @@ import (
 	"farside/spirv"
 )
 
+// fillSteps gives quads FragCoord, a quarter of a pixel apart from one quad to the next.
+func fillSteps(b *batchOf) {
+	for c := range uint32(2) {
+		b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFragCoord, Component: c}, func(lane int) uint32 {
+			return bits32(float32(lane/4)*0.25 + float32(lane>>c&1))
+		})
+	}
+}
+
 // pictures are bindings that are one image and one sampler.
 type pictures struct {
 	vmtest.Buffers
@@ -32,11 +41,7 @@ void main() {
 		textureProj(image, vec3(at * 2, 2), 1.0).x - textureLod(image, at, 2).x);
 }`, func(t *testing.T, p *Program) {
 		b := newBatchOf(t, p)
-		for c := range uint32(2) {
-			b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFragCoord, Component: c}, func(lane int) uint32 {
-				return bits32(float32(lane/4)*0.25 + float32(lane>>c&1))
-			})
-		}
+		fillSteps(b)
 		v := environment()
 		v.Bindings = &pictures{view: picture(t, vk.FORMAT_R32_SFLOAT, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 16, 1}, 5, 1, 1),
 			sampler: sampling.NewSampler(&sampling.SamplerInfo{MaxLod: 8})}
@@ -69,11 +74,7 @@ void main() {
 	color = vec4(all == same, one == other, one.x, fixed_ == fixedToo);
 }`, func(t *testing.T, p *Program) {
 		b := newBatchOf(t, p)
-		for c := range uint32(2) {
-			b.fill(Variable{IsBuiltIn: true, BuiltIn: spirv.BuiltInFragCoord, Component: c}, func(lane int) uint32 {
-				return bits32(float32(lane/4)*0.25 + float32(lane>>c&1))
-			})
-		}
+		fillSteps(b)
 		v := environment()
 		v.Bindings = &pictures{view: picture(t, vk.FORMAT_R8_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{16, 16, 1}, 5, 1, 1),
 			sampler: sampling.NewSampler(&sampling.SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,

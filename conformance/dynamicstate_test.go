@@ -360,37 +360,53 @@ func allBlendsCase(c *Case) {
 	}
 }
 
-// vertexInputCase sets bindings, attributes and a divisor between two draws.
-func vertexInputCase(c *Case) {
-	s := c.scene(16, 16, 1, 1, 0, rgba32f)
-	defer s.close()
+// changedInput is points that have their values by two vertex inputs, set one after the other with vertexInput, from
+// vertices: 64 numbers, each its index. The caller frees them. More draws what comes after.
+func (s *scene) changedInput(more func()) (l *look, vertices *shaderBuffer) {
 	values := make([]float32, 64)
 	for i := range values {
 		values[i] = float32(i)
 	}
-	vertices := c.shaderBuffer(values, vk.BUFFER_USAGE_VERTEX_BUFFER_BIT)
+	vertices = s.c.shaderBuffer(values, vk.BUFFER_USAGE_VERTEX_BUFFER_BIT)
+	return &look{vertex: pixelPoint("layout(location = 0) in vec2 a;", "gl_VertexIndex + 16 * gl_InstanceIndex",
+		"vec4(a, 0, 1)"), fragment: passValue, edit: points, record: func(cb vk.CommandBuffer) {
+		s.c.dev.BindVertices(cb, 1, vertices.buffer)
+		s.vertexInput(8, 4, vk.VERTEX_INPUT_RATE_VERTEX, 1)
+		s.set("vkCmdDraw", 2, 1, 3, 0)
+		s.vertexInput(4, 16, vk.VERTEX_INPUT_RATE_INSTANCE, 2)
+		s.set("vkCmdDraw", 1, 4, 0, 0)
+		more()
+	}}, vertices
+}
+
+// changedPixels are what changedInput draws.
+func changedPixels() map[int][4]float64 {
+	return map[int][4]float64{3: {7, 8, 0, 1}, 4: {9, 10, 0, 1}, 0: {4, 5, 0, 1}, 16: {4, 5, 0, 1}, 32: {5, 6, 0, 1},
+		48: {5, 6, 0, 1}}
+}
+
+// vertexInput sets the input of location 0 from binding 1.
+func (s *scene) vertexInput(stride, offset uint32, rate vk.VertexInputRate, divisor uint32) {
+	b := vulkan.Struct[vk.VertexInputBindingDescription2EXT](&s.a)
+	b.Binding, b.Stride, b.InputRate, b.Divisor = 1, stride, rate, divisor
+	a := vulkan.Struct[vk.VertexInputAttributeDescription2EXT](&s.a)
+	a.Binding, a.Format, a.Offset = 1, vk.FORMAT_R32G32_SFLOAT, offset
+	s.set("vkCmdSetVertexInputEXT", 1, ptr(b), 1, ptr(a))
+}
+
+// vertexInputCase sets bindings, attributes and a divisor between two draws.
+func vertexInputCase(c *Case) {
+	s := c.scene(16, 16, 1, 1, 0, rgba32f)
+	defer s.close()
+	l, vertices := s.changedInput(func() {})
 	defer vertices.free()
-	input := func(stride, offset uint32, rate vk.VertexInputRate, divisor uint32) {
-		b := vulkan.Struct[vk.VertexInputBindingDescription2EXT](&s.a)
-		b.Binding, b.Stride, b.InputRate, b.Divisor = 1, stride, rate, divisor
-		a := vulkan.Struct[vk.VertexInputAttributeDescription2EXT](&s.a)
-		a.Binding, a.Format, a.Offset = 1, vk.FORMAT_R32G32_SFLOAT, offset
-		s.set("vkCmdSetVertexInputEXT", 1, ptr(b), 1, ptr(a))
-	}
-	s.draw(&look{vertex: pixelPoint("layout(location = 0) in vec2 a;", "gl_VertexIndex + 16 * gl_InstanceIndex",
-		"vec4(a, 0, 1)"), fragment: passValue, edit: func(g *vulkan.GraphicsState) {
+	l.edit = func(g *vulkan.GraphicsState) {
 		points(g)
 		g.Vary(vk.DYNAMIC_STATE_VERTEX_INPUT_EXT)
 		g.Info.PVertexInputState = nil
-	}, record: func(cb vk.CommandBuffer) {
-		c.dev.BindVertices(cb, 1, vertices.buffer)
-		input(8, 4, vk.VERTEX_INPUT_RATE_VERTEX, 1)
-		s.set("vkCmdDraw", 2, 1, 3, 0)
-		input(4, 16, vk.VERTEX_INPUT_RATE_INSTANCE, 2)
-		s.set("vkCmdDraw", 1, 4, 0, 0)
-	}})
-	s.pixelsOf(map[int][4]float64{3: {7, 8, 0, 1}, 4: {9, 10, 0, 1}, 0: {4, 5, 0, 1}, 16: {4, 5, 0, 1}, 32: {5, 6, 0, 1},
-		48: {5, 6, 0, 1}})
+	}
+	s.draw(l)
+	s.pixelsOf(changedPixels())
 }
 
 // multiViewportCase has several viewports and scissors: the first counts for shaders that choose none.
