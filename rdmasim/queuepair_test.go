@@ -210,6 +210,10 @@ func TestQueuePairErrors(t *testing.T) {
 func TestQueuePairOwnerKilled(t *testing.T) {
 	owner, p := start(t, "owner", nil), newPeer(t)
 	a := owner.number("register 65536 7")
+	// To a peer that meets the address only after the owner's death, it belongs to nobody.
+	if err := p.Write(a, make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
 	q := newQueuePair(t, p, 64)
 	var killed sync.WaitGroup
 	killed.Go(func() {
