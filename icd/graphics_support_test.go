@@ -40,6 +40,11 @@ func TestGraphicsOffers(t *testing.T) {
 	if a, b := len(without.extensionProperties()), len(with.extensionProperties()); a+len(graphicsExtensions) != b {
 		t.Errorf("%d extensions without graphics, %d with", a, b)
 	}
+	for _, p := range []*physicalDevice{without, with} { // a loader asks for the 30 KB again and again
+		if n := testing.AllocsPerRun(10, func() { p.extensionProperties() }); n != 0 {
+			t.Errorf("a list of extensions takes %v allocations", n)
+		}
+	}
 	if l := without.limits.PhysicalDeviceLimits; l != deviceLimits {
 		t.Errorf("limits without graphics are %+v", l)
 	}

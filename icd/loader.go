@@ -131,8 +131,10 @@ var (
 		func() []vk.ExtensionProperties { return extensionProperties(instanceExtensions) })
 	deviceExtensionProperties = sync.OnceValue(
 		func() []vk.ExtensionProperties { return extensionProperties(deviceExtensions) })
-	graphicsExtensionProperties = sync.OnceValue(
-		func() []vk.ExtensionProperties { return extensionProperties(graphicsExtensions) })
+	graphicsExtensionProperties = sync.OnceValue( // with those of any device
+		func() []vk.ExtensionProperties {
+			return extensionProperties(slices.Concat(deviceExtensions, graphicsExtensions))
+		})
 )
 
 func extensionProperties(table []extension) []vk.ExtensionProperties {

@@ -228,7 +228,7 @@ func (p *physicalDevice) ownVersion() uint32 {
 func (p *physicalDevice) extensionProperties() []vk.ExtensionProperties {
 	if p.cut == nil {
 		if p.graphics() {
-			return slices.Concat(deviceExtensionProperties(), graphicsExtensionProperties())
+			return graphicsExtensionProperties()
 		}
 		return deviceExtensionProperties()
 	}
