@@ -32,6 +32,13 @@ STRIP    ?=
 SCOPE    ?= user
 DESTDIR  ?=
 
+# All Go code is compiled in one way, that of a shared library, so that the driver, the tool and the tests share what
+# has been compiled. Each other way takes as long as the whole driver.
+GOFLAGS := $(filter-out -trimpath -buildvcs=false -buildmode=pie,$(GOFLAGS)) -trimpath -buildvcs=false -buildmode=pie
+export GOFLAGS
+# For programs in qemu without a C library.
+STATIC := GOFLAGS='-trimpath -buildvcs=false' CGO_ENABLED=0
+
 # What is in the tree is named from its top, as make takes a path with a space for two.
 BUILD   := build
 LIBRARY := $(BUILD)/libvulkan_farside.so
@@ -118,9 +125,9 @@ binaries:
 .PHONY: locked-binaries
 locked-binaries:
 	@for f in $(MADE); do if [ -e $$f ]; then cp -p $$f $$f.made; fi; done
-	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) \
+	$(GO) build -buildmode=c-shared -ldflags=$(call quote,$(LDFLAGS)) \
 		-o $(LIBRARY).made ./cmd/libvulkan_farside
-	$(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) \
+	$(GO) build -buildmode=c-shared -ldflags=$(call quote,$(RDMA_LDFLAGS)) \
 		-o $(RDMA_LIBRARY).made ./cmd/libfarside_rdma
 	@cp $(RDMA_HEADER) $(BUILD)
 	@mkdir -p $(dir $(VERBS_LIBRARY))
@@ -129,7 +136,7 @@ locked-binaries:
 		-o $(VERBS_LIBRARY).made $(VERBS)/zz_generated_stubs.S $(VERBS)/resolve.c
 	@mv -f $(VERBS_LIBRARY).made $(VERBS_LIBRARY)
 	@ln -sf $(notdir $(VERBS_LIBRARY)) $(dir $(VERBS_LIBRARY))librdmacm.so.1
-	$(GO) build -trimpath -buildvcs=false -ldflags=$(call quote,$(TOOL_LDFLAGS)) -o $(TOOL).made ./cmd/farside
+	$(GO) build -ldflags=$(call quote,$(TOOL_LDFLAGS)) -o $(TOOL).made ./cmd/farside
 	@for f in $(MADE); do cp -p $$f.made $$f.new; mv -f $$f.new $$f; rm -f $$f.made; done
 	@ln -sf $(notdir $(RDMA_LIBRARY)) $(BUILD)/$(RDMA_SONAME)
 	@rm -f $(LIBRARY).h $(RDMA_LIBRARY).h
@@ -206,11 +213,14 @@ soak-verbs: ## run RDMA programs that are killed, stopped and restarted (SOAK='-
 	@$(TOOL) verbs -- $(GO) run ./conformance/verbssoak $(SOAK)
 
 # These packages drive libraries and programs as they are built, in which the detector isn't: it would see the tests alone.
-AS_BUILT := farside/cmd/farside farside/cmd/libvulkan_farside farside/conformance farside/conformance/soak \
-            farside/conformance/verbs farside/conformance/verbssoak
+AS_BUILT := cmd/farside cmd/libvulkan_farside conformance conformance/soak conformance/verbs conformance/verbssoak
+# Neither the code of these nor their tests have more than one thread.
+ALONE    := cmd/icdgen cmd/icdgen/internal/emit cmd/icdgen/internal/registry compute/internal/kernel/asmarm \
+            conformance/reference conformance/shaders internal/ieee internal/lanes internal/texel internal/unlike \
+            internal/vk manifest rdmasim/internal/wire scripts/rules spirv verbs/internal/packet
 .PHONY: race
-race: ## run every test with the race detector, but for those of the built libraries and programs
-	$(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(AS_BUILT:%=-e %))
+race: ## run every test with the race detector, but for those of built programs and of code for one thread
+	$(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(patsubst %,-e farside/%,$(AS_BUILT) $(ALONE)))
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
@@ -226,8 +236,7 @@ mutants: ## put faults into packages, one at a time, and list those that no test
 # arm64 is cross-checked without a C compiler, so without the package that holds the one import "C".
 .PHONY: vet
 vet: ## go vet for amd64 and arm64
-	GOARCH=amd64 CGO_ENABLED=0 $(GO) vet ./...
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	GOARCH=arm64 $(STATIC) $(GO) vet ./...
 	$(GO) vet ./...
 
 # The other packages' tests start programs for arm64 by themselves, or use what qemu lacks: robust futexes, mappings at
@@ -246,8 +255,8 @@ arm64: ## run the tests of the packages that work under qemu as programs for arm
 neon: ## run the tests of the kernels in NEON, and of what runs on them, under qemu
 	@scripts/setup.sh arm64
 	$(GO) test ./compute/internal/kernel/asmarm
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -vet=off -exec qemu-aarch64-static ./compute/internal/kernel ./compute/internal/vm
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -vet=off -exec qemu-aarch64-static -short \
+	GOARCH=arm64 $(STATIC) $(GO) test -vet=off -exec qemu-aarch64-static ./compute/internal/kernel ./compute/internal/vm
+	GOARCH=arm64 $(STATIC) $(GO) test -vet=off -exec qemu-aarch64-static -short \
 		-run '^Test(Shaders|RandomShaders|ProductsInSums|DeepCalls|Guards|HalvesMoveAsBits|Layouts|Rows)$$' ./compute
 
 .PHONY: lint

@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
 // Attack 10: what setenv(3) does between loading the driver and vkCreateInstance was not seen, and a wrong value was
 // ignored or an error as the variable had it.
 func TestEnvironmentOfInstance(t *testing.T) {
-	library, exe := build(t, heaps)
+	exe := build(t, heaps)
 	for _, c := range []struct {
 		start, set  string // entries of the environment: of the process' start, and set after loading
 		out, stderr string // what is printed, twice on standard output
@@ -103,7 +103,7 @@ func runHeaps(t *testing.T, cmd *exec.Cmd) (out, stderr string) {
 // Attack 7: a set-user-ID program obeyed its caller's FARSIDE_*. Here one of a second user is run by a third.
 func TestPrivilegedProgramIgnoresEnvironment(t *testing.T) {
 	const owner, caller = 65533, 65534
-	library, exe := build(t, heaps)
+	exe := build(t, heaps)
 	var fs unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(exe), &fs); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestFileCapabilitiesIgnoreEnvironment(t *testing.T) {
 		CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: unshare(1) and user namespaces that users may make are needed: %v: %s", err, out)
 	}
-	library, exe := build(t, heaps)
+	exe := build(t, heaps)
 	var fs unix.Statfs_t
 	must(t, unix.Statfs(filepath.Dir(exe), &fs))
 	if noNew, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || noNew != 0 {

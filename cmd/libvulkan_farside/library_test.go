@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,27 +13,42 @@ import (
 	"time"
 )
 
-// build makes the library and a C program from source that loads it.
-func build(t *testing.T, source string) (library, program string) {
-	t.Helper()
-	dir := t.TempDir()
+// library is the driver, which is made once.
+var library string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "farside-library-")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // another user loads it, too
+		panic(err)
+	}
 	wd, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	library = filepath.Join(dir, "libvulkan_farside.so")
-	command(t, "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false",
+	make := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false",
 		`-ldflags=-s -w -extldflags "-Xlinker '--version-script=`+filepath.Join(wd, "exports.map")+`'"`, "-o", library, ".")
-	if source == "" {
-		return library, ""
+	if out, err := make.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v: %v\n%s", make, err, out))
 	}
-	program = filepath.Join(dir, "program")
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// build makes a C program that loads the library.
+func build(t *testing.T, source string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "program")
 	file := program + ".c"
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	command(t, "gcc", "-O2", "-o", program, file, "-ldl", "-pthread")
-	return library, program
+	return program
 }
 
 func command(t *testing.T, name string, args ...string) {
@@ -43,7 +59,6 @@ func command(t *testing.T, name string, args ...string) {
 }
 
 func TestExports(t *testing.T) {
-	library, _ := build(t, "")
 	f, err := elf.Open(library)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +162,7 @@ int main(int argc, char **argv) {
 
 // TestLibrary loads the built library into a C program, as the loader does.
 func TestLibrary(t *testing.T) {
-	library, exe := build(t, program)
+	exe := build(t, program)
 	cmd := exec.Command(exe, library)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut

@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
 // Go ended the process when it interrupted a thread whose alternate stack the application had taken away since its
 // first call: "non-Go code disabled sigaltstack".
 func TestAlternateStackTakenAway(t *testing.T) {
-	library, exe := build(t, bare)
+	exe := build(t, bare)
 	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.4000s", err, out)
 	}
@@ -173,7 +173,7 @@ func TestAlternateStackTakenAway(t *testing.T) {
 // TestThreads has the library leave the application's threads their masks and alternate stacks, and block signals in
 // its own.
 func TestThreads(t *testing.T) {
-	library, exe := build(t, threads)
+	exe := build(t, threads)
 	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.4000s", err, out)
 	}
@@ -247,7 +247,7 @@ int main(int argc, char **argv) {
 
 // Destructors that ran behind those of the Go runtime found all signals blocked.
 func TestDestructors(t *testing.T) {
-	library, exe := build(t, ends)
+	exe := build(t, ends)
 	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.4000s", err, out)
 	}
@@ -320,7 +320,7 @@ int main(int argc, char **argv) {
 
 // Go's handler of SIGURG kept the signals of the application to itself.
 func TestUrgent(t *testing.T) {
-	library, exe := build(t, urgent)
+	exe := build(t, urgent)
 	if out, err := exec.Command(exe, library).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.4000s", err, out)
 	}
