@@ -247,6 +247,7 @@ func TestErrors(t *testing.T) {
 		"[extensions]\nVK_KHR_maintenance44 = true":        {"nearest is VK_KHR_maintenance4"},
 		"[extensions]\nVK_EXT_debug_utils = true":          {"there is no device extension"},
 		"bas = \"h200\"":                                   {"line 1", "nearest is base"},
+		"[limits]\nmaxViewports = 1":                       {"line 1", "there are base", "properties"},
 		"base = \"h20\"":                                   {"base", "h20"},
 		"x = [":                                            {"line 1"},
 		"[[heaps]]\nsize = \"lots\"":                       {"heaps[0]", "lots"},

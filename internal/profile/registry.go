@@ -255,10 +255,13 @@ func nearest(name string, words []string) string {
 	return word
 }
 
-// unknown says that there is no such word, and which one may be meant.
+// unknown says that there is no such word, and which one may be meant, or all if they are few.
 func unknown(what, name string, words []string) error {
 	if near := nearest(name, words); near != "" {
 		return errorf("there is no %s %q; the nearest is %s", what, clip(name), near)
+	}
+	if len(words) > 0 && len(words) <= 20 {
+		return errorf("there is no %s %q; there are %s", what, clip(name), strings.Join(words, ", "))
 	}
 	return errorf("there is no %s %q", what, clip(name))
 }
