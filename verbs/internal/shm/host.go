@@ -46,7 +46,8 @@ type Host struct {
 	closed  atomic.Bool
 	running sync.WaitGroup
 
-	polled    atomic.Bool  // since the goroutine last looked
+	polled    atomic.Bool // since the goroutine last looked
+	fruitless atomic.Uint32
 	watched   atomic.Int32 // how many are going to sleep
 	settling  sync.Mutex
 	patience  time.Duration              // of settle

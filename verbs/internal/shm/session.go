@@ -47,6 +47,8 @@ type Session struct {
 	theirs  *consumer
 	rousing sync.RWMutex // keeps event open
 	event   *fd.FD       // wakes the other
+
+	reminded atomic.Uint64 // the other's head at the last reminder, if there was something in the ring
 }
 
 // rouse wakes the other side, if it sleeps; with request false not if threads that poll take answers.
@@ -59,6 +61,11 @@ func (s *Session) rouse(request bool) {
 			return
 		}
 	}
+	s.ring()
+}
+
+// ring wakes the other side's goroutine.
+func (s *Session) ring() {
 	s.rousing.RLock()
 	defer s.rousing.RUnlock()
 	if event := s.event.Int(); event >= 0 {

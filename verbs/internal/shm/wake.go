@@ -6,10 +6,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farside/internal/cores"
 )
 
 // nap is how long the host's goroutine leaves draining to a thread that polls, before it looks whether that still does.
-const nap = 50 * time.Microsecond
+// Each nap in which one has polled is followed by one of twice that, up to longestNap: each takes the processor from
+// such a thread.
+const nap, longestNap = 50 * time.Microsecond, 400 * time.Microsecond
 
 // wakeUps is after how many of them it leaves draining to threads that poll, if these have polled meanwhile each time.
 const wakeUps = 16
@@ -36,13 +40,16 @@ func (h *Host) wait() {
 	defer runtime.UnlockOSThread()
 	askForSlices(slice)
 	defer askForSlices(0)
-	left, naps := 0, 0 // wake-ups that it asks for, naps since somebody polled
+	cores.Widen()
+	left, naps, length := 0, 0, nap // wake-ups that it asks for, naps since somebody polled, of the next one
 	for !h.closed.Load() {
 		if naps++; h.polled.Swap(false) {
-			naps = 0
+			naps, length = 0, min(2*length, longestNap)
+		} else {
+			length = nap
 		}
 		if h.watched.Load() == 0 && (naps == 0 || left > 0 && naps < patientNaps) {
-			left = h.besidePollers(left)
+			left = h.besidePollers(left, length)
 			continue
 		}
 		left = 0
@@ -72,12 +79,14 @@ func askForSlices(length time.Duration) {
 	}
 }
 
-// besidePollers is a nap, which requests end if there are wake-ups left. It returns how many are left now.
-func (h *Host) besidePollers(left int) int {
+// besidePollers is a nap of a length, or one that requests end, if there are wake-ups left. It returns how many are
+// left now. Whoever waits for what lies here ends either (remind).
+func (h *Host) besidePollers(left int, length time.Duration) int {
 	if left == 0 {
-		h.rest(nap)
-		if !h.polled.Load() {
-			if some, _ := h.drain(); some {
+		woken := h.rest(length)
+		polled := h.polled.Load()
+		if woken || !polled {
+			if some, _ := h.drain(); some && !polled {
 				return wakeUps
 			}
 		}
@@ -133,14 +142,38 @@ func (h *Host) Watch(change int) {
 	}
 }
 
+// fruitless is after how many polls that find nothing others are reminded of what lies in their rings: some 40 µs.
+const fruitless = 256
+
 // Poll hands what has arrived to the receiver, and says whether there was something.
 func (h *Host) Poll() bool {
 	if !h.polled.Load() {
 		h.polled.Store(true)
 	}
 	some, _ := h.drain()
+	if !some && h.fruitless.Add(1)%fruitless == 0 {
+		for _, s := range h.current() {
+			s.remind()
+		}
+	}
 	return some
 }
+
+// remind wakes the other side, whatever its page says, if it has taken nothing from the ring since the last reminder.
+// Its thread that polls may have stopped to, or may have no processor; its goroutine then takes what there is.
+func (s *Session) remind() {
+	head := s.theirs.word(headAt).Load()
+	if head == s.mine.word(tailAt).Load() {
+		head = noHead
+	}
+	if s.reminded.Swap(head) == head && head != noHead {
+		s.ring()
+	}
+	runtime.KeepAlive(s)
+}
+
+// noHead is no place in a ring: these are multiples of alignment.
+const noHead = 1
 
 // drain looks into each ring that nobody else is looking into, and says whether somebody is.
 func (h *Host) drain() (some, busy bool) {

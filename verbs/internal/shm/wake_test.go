@@ -79,32 +79,32 @@ func TestBesidePollers(t *testing.T) {
 	h, p, in := restless(t)
 	send(t, p, aRequest)
 	h.polled.Store(true)
-	if left := h.besidePollers(0); left != 0 || len(in.arrived) != 0 {
+	if left := h.besidePollers(0, nap); left != 0 || len(in.arrived) != 0 {
 		t.Errorf("a thread polled meanwhile: %d wake-ups, %d packets taken", left, len(in.arrived))
 	}
 	h.polled.Store(false)
-	if left := h.besidePollers(0); left != wakeUps || len(in.arrived) != 1 {
+	if left := h.besidePollers(0, nap); left != wakeUps || len(in.arrived) != 1 {
 		t.Errorf("nobody polled: %d wake-ups, %d packets taken", left, len(in.arrived))
 	}
-	if left := h.besidePollers(3); left != 3 {
+	if left := h.besidePollers(3, nap); left != 3 {
 		t.Errorf("nothing has come: %d wake-ups are left of 3", left)
 	}
 	wake(h.event.Int())
-	if left := h.besidePollers(3); left != 2 {
+	if left := h.besidePollers(3, nap); left != 2 {
 		t.Errorf("a fruitless wake-up: %d are left of 3", left)
 	}
 	send(t, p, anAnswer)
-	if left := h.besidePollers(3); left != wakeUps || len(in.arrived) != 2 {
+	if left := h.besidePollers(3, nap); left != wakeUps || len(in.arrived) != 2 {
 		t.Errorf("something has come: %d wake-ups are left, %d packets taken", left, len(in.arrived))
 	}
 	send(t, p, aRequest)
 	h.polled.Store(true)
-	if left := h.besidePollers(3); left != 2 || len(in.arrived) != 3 {
+	if left := h.besidePollers(3, nap); left != 2 || len(in.arrived) != 3 {
 		t.Errorf("something has come to a thread that polls: %d wake-ups are left of 3, %d packets taken", left,
 			len(in.arrived))
 	}
 	h.current()[0].theirs.mu.Lock()
-	left := h.besidePollers(3)
+	left := h.besidePollers(3, nap)
 	h.current()[0].theirs.mu.Unlock()
 	if left != 2 {
 		t.Errorf("a thread is at the ring: %d wake-ups are left of 3", left)
@@ -138,5 +138,34 @@ func TestPollerElsewhere(t *testing.T) {
 			t.Fatal("the goroutine of an idle host does not sleep")
 		}
 		time.Sleep(500 * time.Microsecond)
+	}
+}
+
+// A thread that polls for answers reminds a process that takes nothing, though its page says that it need not be woken.
+func TestRemind(t *testing.T) {
+	h, p, in := restless(t)
+	h.page.word(sleepsAt).Store(awake)
+	poll := func(times int) {
+		for range times {
+			p.host.Poll()
+		}
+	}
+	poll(3 * fruitless)
+	if rung(h) {
+		t.Error("nothing lies in the ring, and it is woken")
+	}
+	send(t, p, aRequest)
+	poll(2 * fruitless)
+	if !rung(h) {
+		t.Fatal("a request lies in the ring, and nobody is woken")
+	}
+	wake(h.event.Int())
+	h.polled.Store(true)
+	if left := h.besidePollers(0, longestNap); left != 0 || len(in.arrived) != 1 {
+		t.Errorf("a thread polls: %d wake-ups, %d packets taken", left, len(in.arrived))
+	}
+	poll(3 * fruitless)
+	if rung(h) {
+		t.Error("all has been taken, and it is woken")
 	}
 }
