@@ -34,3 +34,6 @@ func TestMemory(t *testing.T) { runs(t, "memory.c") }
 
 // TestHandlersThatCall has handlers call verbs, on threads that are in them and on others, and end the process.
 func TestHandlersThatCall(t *testing.T) { runs(t, "handlers.c") }
+
+// TestSignals has handlers of all kinds, and a thousand signals a second for each thread, while there is traffic.
+func TestSignals(t *testing.T) { runs(t, "signals.c") }
