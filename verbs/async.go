@@ -12,17 +12,16 @@ import (
 
 var errNoChannel = errors.New("no such channel")
 
-// getAsyncEvent is ibv_get_async_event: context, event. It waits unless the application has made the descriptor
-// non-blocking.
+// getAsyncEvent is ibv_get_async_event: context, event.
 func getAsyncEvent(c *cabi.Call) {
 	ctx := contextAt(c.Args[0])
 	if ctx == nil {
 		fail(c, unix.EINVAL, errNoContext)
 		return
 	}
-	e, err := ctx.engine.NextEvent()
+	e, err := ctx.engine.NextEvent(howToTake(c))
 	if err != nil {
-		c.Fail(errnoOf(err, unix.EIO))
+		failToTake(c, err, ctx.engine.FD())
 		return
 	}
 	*at[ibv.AsyncEvent](c.Args[1]) = ibv.AsyncEvent{Element: elementOf(&e), EventType: e.Type}

@@ -7,6 +7,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/engine"
 )
 
@@ -54,17 +55,40 @@ func destroyCompChannel(c *cabi.Call) {
 	destroy(c, compChannels, ch, &ch.ending, ch.context, ch.engine.Destroy)
 }
 
-// getCQEvent is ibv_get_cq_event: channel, and where the queue and its cq_context go. It waits unless the application
-// has made the descriptor non-blocking.
+// howToTake is how a function takes an event that libibverbs calls for the application (wait_for_event in resolve.c):
+// argument 3 says whether it has read the descriptor.
+func howToTake(c *cabi.Call) bell.Mode {
+	if c.Int(3) != 0 {
+		return bell.Has
+	}
+	return bell.Tries
+}
+
+// What such a function answers beside its own results.
+const (
+	waitForEver = 1
+	waitFor     = 2 // and more: libibverbs is to read the descriptor of this number less waitFor, and to call again
+)
+
+// failToTake answers that there is no event.
+func failToTake(c *cabi.Call, err error, descriptor int) {
+	if err == bell.ErrEmpty && descriptor >= 0 {
+		c.Result = uintptr(waitFor + descriptor)
+		return
+	}
+	c.Fail(errnoOf(err, unix.EIO))
+}
+
+// getCQEvent is ibv_get_cq_event: channel, and where the queue and its cq_context go.
 func getCQEvent(c *cabi.Call) {
 	ch := compChannels.get(c.Args[0])
 	if ch == nil {
 		fail(c, unix.EINVAL, errNoChannel)
 		return
 	}
-	e, err := ch.engine.NextEvent()
+	e, err := ch.engine.NextEvent(howToTake(c))
 	if err != nil {
-		c.Fail(errnoOf(err, unix.EIO))
+		failToTake(c, err, ch.engine.FD())
 		return
 	}
 	q := e.User.(*completionQueue)

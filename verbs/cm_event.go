@@ -5,6 +5,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/cm"
 )
 
@@ -22,26 +23,30 @@ const privateRoom = 256
 
 var cmEventSlots = newSlots[cmEvent, eventRoom](1 << 18)
 
-// getCMEvent is rdma_get_cm_event: channel, where the event goes. It waits unless the application has made the
-// descriptor non-blocking.
+// getCMEvent is rdma_get_cm_event: channel, where the event goes.
 func getCMEvent(c *cabi.Call) {
 	ch := eventChannels.get(c.Args[0])
-	if ch == nil {
+	how := howToTake(c)
+	switch {
+	case ch == nil && how == bell.Has: // as in cm.Channel.Next
+		c.Result = waitForEver
+		return
+	case ch == nil:
 		fail(c, unix.EINVAL, errNoEventChannel)
 		return
 	}
-	e, err := nextEvent(ch)
+	e, err := nextEvent(ch, how)
 	if err != nil {
-		c.Fail(errnoOf(err, unix.EIO))
+		failToTake(c, err, ch.engine.FD())
 		return
 	}
 	*at[uintptr](c.Args[1]) = e
 }
 
 // nextEvent takes a channel's next event, does what librdmacm does when it comes, and returns its structure.
-func nextEvent(ch *eventChannel) (uintptr, error) {
+func nextEvent(ch *eventChannel, how bell.Mode) (uintptr, error) {
 	var failed error
-	e, err := ch.engine.Next(func(e *cm.Event) {
+	e, err := ch.engine.Next(how, func(e *cm.Event) {
 		failed = nil
 		if e.Type == ibv.RDMA_CM_EVENT_CONNECT_REQUEST {
 			failed = newRequest(ch, e)

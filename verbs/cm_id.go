@@ -11,6 +11,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/cm"
 	"farside/verbs/internal/engine"
 )
@@ -218,7 +219,7 @@ func (id *identifier) wait() error {
 		ackEvent(seen.Event)
 		seen.Event = 0
 	}
-	e, err := nextEvent(id.channel)
+	e, err := nextEvent(id.channel, bell.Waits)
 	if err != nil {
 		return err
 	}

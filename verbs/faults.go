@@ -7,6 +7,7 @@ import (
 	"farside/internal/cabi"
 	"farside/internal/config"
 	"farside/internal/fault"
+	"farside/verbs/internal/bell"
 )
 
 // failOnCommand puts the faults of the environment in front of the functions that they are about. A plan that can't be
@@ -21,11 +22,27 @@ func failOnCommand(list []cabi.Verb) {
 		return
 	}
 	for i := range list {
-		if name := manualName(list[i].Name); plan.Covers(name) {
-			list[i].Run = onCommand(plan, name, list[i].Run)
+		name := manualName(list[i].Name)
+		if !plan.Covers(name) {
+			continue
 		}
+		run, failing := list[i].Run, onCommand(plan, name, list[i].Run)
+		if takesEvents[name] {
+			list[i].Run = func(c *cabi.Call) {
+				if howToTake(c) == bell.Has { // the second half of a call
+					run(c)
+				} else {
+					failing(c)
+				}
+			}
+			continue
+		}
+		list[i].Run = failing
 	}
 }
+
+// takesEvents are the functions that libibverbs may call twice for one call of the application.
+var takesEvents = map[string]bool{"ibv_get_cq_event": true, "ibv_get_async_event": true, "rdma_get_cm_event": true}
 
 // manualName is the name of a function that a structure points to, as manual pages have it.
 func manualName(name string) string {

@@ -73,7 +73,8 @@ static void *beside(void) {
 	return NULL;
 }
 
-static int fill(void) {
+// fill puts what the engine has into slots.
+static void fill(void **slots) {
 	char path[PATH_MAX];
 	void *engine = NULL;
 	if (dl_iterate_phdr(is_engine, path))
@@ -81,13 +82,68 @@ static int fill(void) {
 	if (engine == NULL)
 		engine = beside();
 	if (engine == NULL)
-		return 0;
+		return;
 	fill_function *f = (fill_function *)dlsym(engine, "farside_verbs");
 	if (f == NULL) {
 		say(ENGINE, dlerror());
-		return 0;
+		return;
 	}
-	return f(farside_names, farside_slots, farside_slots_number) >= 0;
+	f(farside_names, slots, farside_slots_number);
+}
+
+// A function that takes events. The engine doesn't wait: it answers 0 or -1, as the function does, or which descriptor
+// is to be read for it, plus 2, or 1 for one that nobody rings any more. taken says that it has been read.
+typedef int take_function(void *from, void *to, void *more, int taken);
+static take_function *take_cq_event, *take_async_event, *take_cm_event;
+
+// wait_for_event waits here and not in the engine, as programs cancel threads that wait: read(2) of the C library is a
+// cancellation point. SA_RESTART covers it, as in rdma-core.
+static int wait_for_event(take_function *take, void *from, void *to, void *more) {
+	int result;
+	for (int taken = 0; (result = take(from, to, more, taken)) > 0; taken = 1) {
+		while (result == 1)
+			pause();
+		uint64_t count;
+		ssize_t n = read(result - 2, &count, sizeof count);
+		if (n != sizeof count) {
+			if (n >= 0)
+				errno = EBADF; // it is another file by now
+			return -1;
+		}
+	}
+	return result;
+}
+
+static int get_cq_event(void *channel, void *cq, void *context) {
+	return wait_for_event(take_cq_event, channel, cq, context);
+}
+
+static int get_async_event(void *context, void *event) {
+	return wait_for_event(take_async_event, context, event, NULL);
+}
+
+static int get_cm_event(void *channel, void *event) {
+	return wait_for_event(take_cm_event, channel, event, NULL);
+}
+
+static const struct {
+	const char *name;
+	take_function **take;
+	void *function;
+} waits[] = {
+	{"ibv_get_cq_event", &take_cq_event, get_cq_event},
+	{"ibv_get_async_event", &take_async_event, get_async_event},
+	{"rdma_get_cm_event", &take_cm_event, get_cm_event},
+};
+
+// put stores the address of a function of the engine for its stub, or that of the one here that calls it.
+static void put(size_t i, void *address) {
+	for (size_t w = 0; w < sizeof waits / sizeof *waits; w++)
+		if (strcmp(farside_names[i], waits[w].name) == 0) {
+			*waits[w].take = (take_function *)address;
+			address = waits[w].function;
+		}
+	__atomic_store_n(&farside_slots[i], address, __ATOMIC_RELEASE);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -98,10 +154,11 @@ __attribute__((visibility("hidden"))) void farside_resolve(void) {
 	int before = errno;
 	pthread_mutex_lock(&lock);
 	if (!done) {
-		fill();
+		void *found[farside_slots_number]; // some 200
+		memset(found, 0, sizeof found);
+		fill(found);
 		for (size_t i = 0; i < farside_slots_number; i++)
-			if (__atomic_load_n(&farside_slots[i], __ATOMIC_RELAXED) == NULL)
-				__atomic_store_n(&farside_slots[i], answers[farside_answers[i]], __ATOMIC_RELEASE);
+			put(i, found[i] != NULL ? found[i] : answers[farside_answers[i]]);
 		done = 1;
 	}
 	pthread_mutex_unlock(&lock);

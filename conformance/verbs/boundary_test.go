@@ -37,3 +37,6 @@ func TestHandlersThatCall(t *testing.T) { runs(t, "handlers.c") }
 
 // TestSignals has handlers of all kinds, and a thousand signals a second for each thread, while there is traffic.
 func TestSignals(t *testing.T) { runs(t, "signals.c") }
+
+// TestCancel has threads cancelled that wait for events.
+func TestCancel(t *testing.T) { runs(t, "cancel.c") }

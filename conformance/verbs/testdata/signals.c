@@ -1,7 +1,7 @@
-// Handlers with and without SA_RESTART and SA_ONSTACK, a thousand signals a second for each thread, while the threads do
-// traffic of each kind with themselves: by polling, by events of completions and by poll(2), asynchronous events,
-// datagrams, connections of rdma_cm. Calls that SA_RESTART covers never fail with EINTR while all handlers have it. With
-// others they may fail so, and work when they are called again. Nothing else fails, and no byte is wrong.
+// Handlers with and without SA_RESTART and SA_ONSTACK, a thousand signals a second for each thread, while the threads
+// do traffic of each kind with themselves: by polling, by events of completions and by poll(2), asynchronous events,
+// datagrams, connections of rdma_cm. Calls that SA_RESTART covers never fail with EINTR while all handlers have it.
+// With others they may fail so, and work when they are called again. Nothing else fails, and no byte is wrong.
 #include "common.h"
 #include <poll.h>
 #include <pthread.h>
@@ -268,8 +268,10 @@ static void bombard(const int *signals, int n)
 int main(void)
 {
 	open_device();
-	const int restart[] = {SIGUSR1, SIGRTMIN + 1}, all[] = {SIGUSR1, SIGRTMIN + 1, SIGUSR2, SIGRTMIN + 2, SIGURG, SIGIO};
-	struct { int signal, flags; } actions[] = {{SIGUSR1, SA_RESTART}, {SIGRTMIN + 1, SA_RESTART | SA_ONSTACK}, {SIGUSR2, 0},
+	const int restart[] = {SIGUSR1, SIGRTMIN + 1};
+	const int all[] = {SIGUSR1, SIGRTMIN + 1, SIGUSR2, SIGRTMIN + 2, SIGURG, SIGIO};
+	struct { int signal, flags; } actions[] = {{SIGUSR1, SA_RESTART}, {SIGRTMIN + 1, SA_RESTART | SA_ONSTACK},
+		{SIGUSR2, 0},
 		{SIGRTMIN + 2, SA_ONSTACK}, {SIGURG, SA_ONSTACK}, {SIGIO, SA_NODEFER}, {SIGALRM, 0}, {SIGPROF, SA_RESTART}};
 	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
 		struct sigaction a = {.sa_handler = handler, .sa_flags = actions[i].flags};

@@ -4,6 +4,7 @@ package bell
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"golang.org/x/sys/unix"
 
@@ -43,16 +44,53 @@ func (b *Bell) Wait() error {
 	return err
 }
 
+// How an event is taken.
+type Mode uint8
+
+const (
+	// Waits is Wait.
+	Waits Mode = iota
+	// Tries doesn't wait: the caller is to read 8 bytes from the descriptor, and to call again with Has.
+	Tries
+	// Has takes no event, since the caller has read one. It becomes Tries.
+	Has
+)
+
+// ErrEmpty says that there is no event, and that the descriptor is one that waits.
+var ErrEmpty = errors.New("bell: there is no event yet")
+
+// Take takes an event. Errors: as Wait; ErrEmpty for Tries.
+func (b *Bell) Take(m *Mode) error {
+	switch *m {
+	case Has:
+		*m = Tries
+		return nil
+	case Waits:
+		return b.Wait()
+	}
+	err := b.try()
+	if err == unix.EAGAIN {
+		if flags, failed := unix.FcntlInt(uintptr(b.FD()), unix.F_GETFL, 0); failed == nil && flags&unix.O_NONBLOCK == 0 {
+			return ErrEmpty
+		}
+	}
+	return err
+}
+
 // Silence takes back an event that nobody is to get. It never waits: another thread may be in Wait and have taken it.
-func (b *Bell) Silence() {
+func (b *Bell) Silence() { _ = b.try() }
+
+// try takes an event if there is one. Errors: EAGAIN, EBADF.
+func (b *Bell) try() error {
 	var count [8]byte
 	_, err := unix.Preadv2(b.FD(), [][]byte{count[:]}, -1, unix.RWF_NOWAIT)
 	if err != unix.EOPNOTSUPP && err != unix.ENOSYS {
-		return
+		return err
 	}
 	// Linux before 5.8 knows no such read of an eventfd. Between these two calls another thread may take the event.
 	p := []unix.PollFd{{Fd: int32(b.FD()), Events: unix.POLLIN}}
-	if n, err := unix.Poll(p, 0); n == 1 && err == nil {
-		_ = b.Wait()
+	if n, err := unix.Poll(p, 0); n != 1 || err != nil {
+		return unix.EAGAIN
 	}
+	return b.Wait()
 }

@@ -60,6 +60,42 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestTake takes an event without waiting for it, and one that the caller has taken.
+func TestTake(t *testing.T) {
+	fdtest.NoLeaks(t)
+	b := open(t)
+	for _, c := range []struct {
+		mode, then Mode
+		rings      int
+		nonblock   bool
+		want       error
+	}{
+		{Tries, Tries, 0, false, ErrEmpty},
+		{Tries, Tries, 1, false, nil},
+		{Has, Tries, 0, false, nil},
+		{Waits, Waits, 1, false, nil},
+		{Tries, Tries, 0, true, unix.EAGAIN},
+		{Tries, Tries, 1, true, nil},
+		{Has, Tries, 0, true, nil},
+		{Waits, Waits, 0, true, unix.EAGAIN},
+	} {
+		if err := unix.SetNonblock(b.FD(), c.nonblock); err != nil {
+			t.Fatal(err)
+		}
+		for range c.rings {
+			b.Ring()
+		}
+		m := c.mode
+		if err := b.Take(&m); err != c.want || m != c.then || b.readable(t) {
+			t.Errorf("%+v: %v, mode %d", c, err, m)
+		}
+	}
+	m := Tries
+	if err := b.Close(); err != nil || b.Take(&m) != unix.EBADF {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // TestSilenceNeverWaits takes events back while another thread waits for them.
 func TestSilenceNeverWaits(t *testing.T) {
 	b := open(t)

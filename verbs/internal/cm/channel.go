@@ -58,12 +58,12 @@ func (c *Channel) FD() int { return c.bell.FD() }
 // Close closes the descriptor. Nobody may use the channel any more.
 func (c *Channel) Close() { _ = c.bell.Close() }
 
-// Next takes the next event that somebody may get, and waits for one unless the descriptor is non-blocking; Ack is to
-// follow. seen, if there is one, sees events in their order, whichever threads take them; it must not call the manager.
-// gone, if there is one, is told of each event that nobody may get any more. Errors: EAGAIN, EINTR, EBADF.
-func (c *Channel) Next(seen, gone func(*Event)) (*Event, error) {
+// Next takes the next event that somebody may get, in some way; Ack is to follow. seen, if there is one, sees events in
+// their order, whichever threads take them; it must not call the manager. gone, if there is one, is told of each event
+// that nobody may get any more. Errors: EAGAIN, EINTR, EBADF, bell.ErrEmpty.
+func (c *Channel) Next(m bell.Mode, seen, gone func(*Event)) (*Event, error) {
 	for woken := false; ; woken = true {
-		if err := c.bell.Wait(); err != nil {
+		if err := c.bell.Take(&m); err != nil {
 			if woken && err == unix.EBADF {
 				// A read of the kernel's channel that has begun does not notice that another thread closes it. Programs
 				// whose threads wait in one while the process ends rely on that.

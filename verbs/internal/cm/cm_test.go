@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 )
 
 // world is some processes and how their messages get lost.
@@ -117,7 +118,7 @@ func want(t *testing.T, c *Channel, kind ibv.CMEventType) *Event {
 	t.Helper()
 	got := make(chan *Event, 1)
 	go func() {
-		e, _ := c.Next(nil, nil)
+		e, _ := c.Next(bell.Waits, nil, nil)
 		got <- e
 	}()
 	select {
@@ -533,7 +534,7 @@ func TestNobodysEvents(t *testing.T) {
 		} else {
 			do(t, unix.SetNonblock(c.FD(), true))
 			var gone []*Event
-			e, err := c.Next(p.meanwhile(id.destroy), func(e *Event) { gone = append(gone, e) })
+			e, err := c.Next(bell.Waits, p.meanwhile(id.destroy), func(e *Event) { gone = append(gone, e) })
 			if err != unix.EAGAIN {
 				t.Errorf("the application gets an event of an identifier that it has destroyed: %v, %v", e, err)
 			}
@@ -597,7 +598,7 @@ func TestRequestsTakenBack(t *testing.T) {
 	flood(1)
 	var requests []*ID
 	for readable(t, c) {
-		e, err := c.Next(nil, nil)
+		e, err := c.Next(bell.Waits, nil, nil)
 		do(t, err)
 		e.Ack()
 		if e.Type == ibv.RDMA_CM_EVENT_CONNECT_REQUEST {
@@ -656,7 +657,7 @@ func TestWaitOfClosedChannel(t *testing.T) {
 		}
 		ended := make(chan error)
 		go func() {
-			_, err := c.Next(seen, nil)
+			_, err := c.Next(bell.Waits, seen, nil)
 			ended <- err
 		}()
 		if taken {
@@ -678,7 +679,7 @@ func TestWaitOfClosedChannel(t *testing.T) {
 			t.Errorf("it ended: %v", err)
 		case <-time.After(20 * time.Millisecond):
 		}
-		if _, err := c.Next(nil, nil); err != unix.EBADF {
+		if _, err := c.Next(bell.Waits, nil, nil); err != unix.EBADF {
 			t.Errorf("later: %v", err)
 		}
 	}

@@ -41,11 +41,11 @@ func (c *Channel) Destroy() error {
 // FD is the descriptor that is readable while there is an event. Users may poll it and make it non-blocking.
 func (c *Channel) FD() int { return c.bell.FD() }
 
-// NextEvent waits for an event and takes it: the completion queue that has work. It is to be acknowledged with
-// CQ.AckEvents. Errors: EAGAIN on a non-blocking descriptor, EINTR.
-func (c *Channel) NextEvent() (*CQ, error) {
+// NextEvent takes an event in some way: the completion queue that has work. It is to be acknowledged with CQ.AckEvents.
+// Errors: EAGAIN on a non-blocking descriptor, EINTR, bell.ErrEmpty.
+func (c *Channel) NextEvent(m bell.Mode) (*CQ, error) {
 	for {
-		if err := c.bell.Wait(); err != nil {
+		if err := c.bell.Take(&m); err != nil {
 			return nil, err
 		}
 		c.mu.Lock()

@@ -41,11 +41,11 @@ func (c *Context) Close() error { return c.bell.Close() }
 // FD is the descriptor that is readable while there is an event. Users may poll it and make it non-blocking.
 func (c *Context) FD() int { return c.bell.FD() }
 
-// NextEvent waits for an event and takes it. It is to be acknowledged with the object's AckEvent. Errors: EAGAIN on a
-// non-blocking descriptor, EINTR.
-func (c *Context) NextEvent() (Event, error) {
+// NextEvent takes an event in some way. It is to be acknowledged with the object's AckEvent. Errors: EAGAIN on a
+// non-blocking descriptor, EINTR, bell.ErrEmpty.
+func (c *Context) NextEvent(m bell.Mode) (Event, error) {
 	for {
-		if err := c.bell.Wait(); err != nil {
+		if err := c.bell.Take(&m); err != nil {
 			return Event{}, err
 		}
 		c.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 )
 
 // eventRounds is how many completions each case has; go test's -count makes them millions.
@@ -106,7 +107,7 @@ func (f *traffic) poll(q *CQ) {
 // next is ibv_get_cq_event, by a blocking descriptor or, with wait, by one that isn't and poll(2).
 func (f *traffic) next(wait bool) *CQ {
 	for {
-		q, err := f.ch.NextEvent()
+		q, err := f.ch.NextEvent(bell.Waits)
 		switch {
 		case err == nil:
 			return q

@@ -12,6 +12,7 @@ import (
 
 	"farside/internal/fault"
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/fabric"
 )
 
@@ -272,7 +273,7 @@ func (s *side) event(want ibv.EventType) {
 	if n, err := unix.Poll(p, int(testPatience.Milliseconds())); n != 1 {
 		s.t.Fatalf("no event %d: %v", want, err)
 	}
-	e, err := s.context.NextEvent()
+	e, err := s.context.NextEvent(bell.Waits)
 	check(s.t, err)
 	e.Ack()
 	if e.Type != want {
@@ -285,7 +286,7 @@ func (s *side) noEvent() {
 	s.t.Helper()
 	p := []unix.PollFd{{Fd: int32(s.context.FD()), Events: unix.POLLIN}}
 	if n, _ := unix.Poll(p, 0); n != 0 {
-		e, _ := s.context.NextEvent()
+		e, _ := s.context.NextEvent(bell.Waits)
 		s.t.Fatalf("event %d", e.Type)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/fabric"
 )
 
@@ -301,7 +302,7 @@ func TestChannel(t *testing.T) {
 	}
 	expect := func(what string, want bool) {
 		t.Helper()
-		got, err := ch.NextEvent()
+		got, err := ch.NextEvent(bell.Waits)
 		if want != (err == nil) || want && got != cq || !want && err != unix.EAGAIN {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -329,7 +330,7 @@ func TestChannel(t *testing.T) {
 	cq.Arm(false)
 	b.recv(10)
 	check(t, b.qp.Destroy())
-	got, err := ch.NextEvent()
+	got, err := ch.NextEvent(bell.Waits)
 	check(t, err)
 	done := make(chan error)
 	go func() { done <- got.Destroy() }()

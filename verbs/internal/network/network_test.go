@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/cm"
 	"farside/verbs/internal/fabric"
 	"farside/verbs/internal/netnstest"
@@ -103,7 +104,7 @@ func (m managed) Down(fabric.Path)     {}
 // event takes a channel's next event.
 func event(t *testing.T, c *cm.Channel, kind ibv.CMEventType) *cm.Event {
 	t.Helper()
-	e, err := c.Next(nil, nil)
+	e, err := c.Next(bell.Waits, nil, nil)
 	if err != nil || e.Type != kind {
 		t.Fatalf("%+v: %v", e, err)
 	}
