@@ -59,7 +59,7 @@ type communication struct {
 }
 
 // theCommunication is that of the first device, which has all addresses of the host.
-var theCommunication = sync.OnceValues(func() (*communication, error) {
+var theCommunication = onSuccess(func() (*communication, error) {
 	list, err := allDevices()
 	if err != nil {
 		return nil, err

@@ -56,11 +56,11 @@ func openDevice(c *cabi.Call) {
 func newContext(d *device) (*openContext, error) {
 	e, err := d.start()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", unix.ENODEV, err)
+		return nil, fmt.Errorf("%w: %w", err, unix.ENODEV)
 	}
 	ctx := &openContext{device: d}
 	if ctx.engine, err = e.Open(); err != nil {
-		return nil, fmt.Errorf("%w: %w", unix.ENOMEM, err)
+		return nil, fmt.Errorf("%w: %w", err, unix.ENOMEM)
 	}
 	ctx.command, err = fd.Fresh(unix.Eventfd(0, unix.EFD_CLOEXEC))
 	if err == nil {
@@ -71,7 +71,7 @@ func newContext(d *device) (*openContext, error) {
 	}
 	if err != nil {
 		_ = ctx.close()
-		return nil, fmt.Errorf("%w: %w", unix.ENOMEM, err)
+		return nil, fmt.Errorf("%w: %w", err, unix.ENOMEM)
 	}
 	return ctx, nil
 }

@@ -53,7 +53,7 @@ func makeDevices() ([]*device, error) {
 	var list []*device
 	for i := range int(settings.VerbsDevices) {
 		d := &device{index: i, name: fmt.Sprintf("farside%d", i), guid: hostGUID(i)}
-		d.start = sync.OnceValues(d.startEngine)
+		d.start = onSuccess(d.startEngine)
 		d.at, err = devices.insert(d, func(address uintptr) {
 			c := at[ibv.Device](address)
 			c.NodeType, c.TransportType = ibv.NODE_CA, ibv.TRANSPORT_IB

@@ -40,3 +40,10 @@ func TestSignals(t *testing.T) { runs(t, "signals.c") }
 
 // TestCancel has threads cancelled that wait for events.
 func TestCancel(t *testing.T) { runs(t, "cancel.c") }
+
+// TestRules posts work that can't be, overruns queues, and ends objects in any order, also while they are used.
+func TestRules(t *testing.T) { runs(t, "rules.c") }
+
+// TestSurroundings forks, closes descriptors, has none left, has a thousand queue pairs, meddles with what other
+// threads use, and leaves while threads work.
+func TestSurroundings(t *testing.T) { runs(t, "surroundings.c") }

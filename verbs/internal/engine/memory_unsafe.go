@@ -50,7 +50,7 @@ func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceDat
 func mapped(address, length uint64, write bool) error {
 	list, err := fd.ReadFile("/proc/self/maps")
 	if err != nil {
-		return unix.EFAULT
+		return present(address, length)
 	}
 	at, end := address, address+length
 	for len(list) > 0 && at < end {
@@ -68,6 +68,22 @@ func mapped(address, length uint64, write bool) error {
 	}
 	if at < end {
 		return unix.EFAULT
+	}
+	return nil
+}
+
+// present says whether memory is mapped, where the kernel's list can't be had: without a descriptor that is free, or
+// without /proc. What may be done with it shows when it is used. Error: EFAULT.
+func present(address, length uint64) error {
+	const step = 4096 // pages at a time
+	page := uint64(unix.Getpagesize())
+	var each [step]byte
+	for at, end := address&^(page-1), address+length; at < end; at += step * page {
+		_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(at), uintptr(min(end-at, step*page)),
+			uintptr(unsafe.Pointer(&each)))
+		if errno != 0 {
+			return unix.EFAULT
+		}
 	}
 	return nil
 }
