@@ -344,6 +344,24 @@ func (id *ID) hurry() {
 	id.tries = maxRetries - 1
 }
 
+// TestAnswerTime has a peer have about a minute to answer, as with Linux, and a farewell some seconds.
+func TestAnswerTime(t *testing.T) {
+	for _, c := range []struct {
+		attribute   uint16
+		least, most time.Duration
+	}{{attrREQ, 50 * time.Second, 70 * time.Second}, {attrREP, 50 * time.Second, 70 * time.Second},
+		{attrDREQ, 5 * time.Second, 10 * time.Second}} {
+		id := ID{pending: message{attribute: c.attribute}}
+		var all time.Duration
+		for id.tries = 0; id.tries <= maxRetries; id.tries++ {
+			all += id.answerTime()
+		}
+		if all < c.least || all > c.most {
+			t.Errorf("attribute %#x: %v", c.attribute, all)
+		}
+	}
+}
+
 // TestNoAnswer has a request, an answer and a farewell get lost each time.
 func TestNoAnswer(t *testing.T) {
 	const timedOut = -int(unix.ETIMEDOUT)

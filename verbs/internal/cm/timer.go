@@ -8,12 +8,23 @@ import (
 	"farside/internal/ibv"
 )
 
-// How often and how long something is sent again. Linux sends a REQ 15 times, 4.3 s apart; processes on one host answer
-// sooner.
+// How often something is sent again, and after how long: first after retryTimeout, since processes on one host answer
+// soon. Linux sends a REQ 15 times more, 4.3 s apart, so that a peer has a minute to accept. Requests and replies have
+// as long here: each time is twice the last one, up to Linux'. Farewells, for which destroyed identifiers wait, stay at
+// the first.
 const (
 	maxRetries   = 15
 	retryTimeout = 500 * time.Millisecond
+	linuxTimeout = 4096 * time.Nanosecond << 20
 )
+
+// answerTime is how long to wait for the answer to the pending message. Under mu.
+func (id *ID) answerTime() time.Duration {
+	if id.pending.attribute == attrDREQ {
+		return retryTimeout
+	}
+	return min(retryTimeout<<id.tries, linuxTimeout)
+}
 
 // patience is how long a request for a port that nobody serves is tried again, every firstLook. On a network a request
 // takes long enough that programs connect while their peer is about to listen, and take its "no" for the end.
@@ -40,7 +51,7 @@ func (id *ID) send() {
 		}
 	}
 	m.wire.Send(id.local.Addr(), id.peer, number, id.pending.encode())
-	id.after(retryTimeout, id.expired)
+	id.after(id.answerTime(), id.expired)
 }
 
 // after runs a function, under mu, unless the pending message is answered before.
