@@ -331,16 +331,6 @@ func (r *run) fragments() *compute.Environment {
 	return r.draw.Fragment
 }
 
-// endWorkers ends the workers' batches.
-func (r *run) endWorkers(err error) error {
-	for _, w := range r.bins.workers {
-		if w.parent == r {
-			err = ended(w.shading.batch, err)
-		}
-	}
-	return err
-}
-
 // countWorkers adds what the workers have counted.
 func (r *run) countWorkers() {
 	for _, w := range r.bins.workers {

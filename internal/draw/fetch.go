@@ -81,6 +81,7 @@ type component struct {
 type attribute struct {
 	vertexFormat
 	bytes      []byte
+	binding    uint32
 	offset     uint64
 	stride     uint64
 	instanced  bool
@@ -178,11 +179,9 @@ func (f *fetcher) make(r *run, va *VertexAttribute) (*attribute, error) {
 		return nil, fmt.Errorf("format %v of the attribute at location %d is none of vertices", va.Format, va.Location)
 	}
 	binding := r.state.Bindings[va.Binding]
-	a := attribute{vertexFormat: format, offset: uint64(va.Offset), stride: uint64(binding.Stride),
+	a := attribute{vertexFormat: format, binding: va.Binding, offset: uint64(va.Offset), stride: uint64(binding.Stride),
 		instanced: binding.Instanced, divisor: binding.Divisor}
-	if uint64(va.Binding) < uint64(len(r.draw.Buffers)) {
-		a.bytes = r.draw.Buffers[va.Binding].Bytes
-	}
+	a.bind(r.draw)
 	n := len(f.attributes)
 	if cap(f.attributes) > n { // its components' memory is used again
 		f.attributes = f.attributes[:n+1]
@@ -192,6 +191,21 @@ func (f *fetcher) make(r *run, va *VertexAttribute) (*attribute, error) {
 		f.attributes = append(f.attributes, a)
 	}
 	return &f.attributes[n], nil
+}
+
+// bind takes in the buffer.
+func (a *attribute) bind(d *Draw) {
+	a.bytes = nil
+	if uint64(a.binding) < uint64(len(d.Buffers)) {
+		a.bytes = d.Buffers[a.binding].Bytes
+	}
+}
+
+// rebind takes in the buffers of the next draw.
+func (f *fetcher) rebind(d *Draw) {
+	for i := range f.attributes {
+		f.attributes[i].bind(d)
+	}
 }
 
 // release forgets the buffers.
