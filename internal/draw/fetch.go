@@ -221,20 +221,21 @@ func (f *fetcher) release() {
 func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
 	for i := range f.attributes {
 		a := &f.attributes[i]
+		if a.words > 0 {
+			f.fetchWords(r, a, vertices, instances)
+			continue
+		}
 		size := a.codec.Size()
 		for lane, v := range vertices {
 			to := f.gathered[lane*size:][:size]
-			at := a.element(r, v, instances[lane])*a.stride + a.offset
-			if at <= uint64(len(a.bytes)) && uint64(len(a.bytes))-at >= uint64(size) {
-				copy(to, a.bytes[at:])
+			if from := a.texel(r, v, instances[lane], size); from != nil {
+				copy(to, from)
 			} else {
-				clear(to) // robustBufferAccess2
+				clear(to)
 			}
 		}
 		n := len(vertices)
 		switch {
-		case a.words > 0:
-			f.spreadWords(a, n)
 		case a.codec.Class() == texel.Float:
 			a.codec.DecodeFloat(f.floats[:n], f.gathered)
 			f.spreadFloats(a, n)
@@ -264,26 +265,36 @@ func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
 	}
 }
 
-// spreadWords is for components of 32 bits.
-func (f *fetcher) spreadWords(a *attribute, n int) {
-	size := 4 * a.words
-	for _, c := range a.components {
-		if c.slot >= a.words {
-			missing := uint32(0)
-			if c.slot == 3 {
-				missing = 1
-				if a.codec.Class() == texel.Float {
-					missing = math.Float32bits(1)
+// texel is the attribute of a vertex; nil beyond the end of its buffer, where it reads as zero (robustBufferAccess2).
+func (a *attribute) texel(r *run, vertex, instance uint32, size int) []byte {
+	at := a.element(r, vertex, instance)*a.stride + a.offset
+	if at > uint64(len(a.bytes)) || uint64(len(a.bytes))-at < uint64(size) {
+		return nil
+	}
+	return a.bytes[at:][:size]
+}
+
+// fetchWords is for components of 32 bits.
+func (f *fetcher) fetchWords(r *run, a *attribute, vertices, instances []uint32) {
+	missing := uint32(1) // alpha
+	if a.codec.Class() == texel.Float {
+		missing = math.Float32bits(1)
+	}
+	for lane, v := range vertices {
+		from := a.texel(r, v, instances[lane], 4*a.words)
+		for i := range a.components {
+			c := &a.components[i]
+			switch {
+			case c.slot >= a.words:
+				c.dst[lane] = 0
+				if c.slot == 3 {
+					c.dst[lane] = missing
 				}
+			case from == nil:
+				c.dst[lane] = 0
+			default:
+				c.dst[lane] = binary.LittleEndian.Uint32(from[4*c.slot:])
 			}
-			for lane := range n {
-				c.dst[lane] = missing
-			}
-			continue
-		}
-		src := f.gathered[4*c.slot:]
-		for lane := range n {
-			c.dst[lane] = binary.LittleEndian.Uint32(src[lane*size:])
 		}
 	}
 }

@@ -33,17 +33,17 @@ type worker struct {
 	pending  []pending       // of each mask register that control flow uses; the last one takes the lanes that end
 
 	// Which lanes take part. Where those of the chunks of active are all, nobody needs a register that says so.
-	active  span
-	mask    kernel.Register // the execution mask in the chunks of active, or none where it is full
-	source  kernel.Register // the same, or ones
-	lanes   kernel.Register // for the execution mask of a part of the lanes
-	start   span            // of the execution mask at the start of a batch
-	initial kernel.Register // that mask
-	whole   bool            // it has all lanes
-	ones    kernel.Register
-	ticks   int    // until Stop is asked
-	ended   uint64 // batches that it has brought to their end since it was asked
-	fence   atomic.Uint32
+	active   span
+	mask     kernel.Register // the execution mask in the chunks of active, or none where it is full
+	source   kernel.Register // the same, or ones
+	lanes    kernel.Register // for the execution mask of a part of the lanes
+	start    span            // of the execution mask at the start of a batch
+	initial  kernel.Register // that mask
+	lanesSet []uint8         // likewise, a bit for each lane
+	ones     kernel.Register
+	ticks    int    // until Stop is asked
+	ended    uint64 // batches that it has brought to their end since it was asked
+	fence    atomic.Uint32
 
 	effects effects
 	dynamic dynamic
