@@ -65,7 +65,7 @@ func (t *fragmentTests) planRows(r *run) {
 
 // begin takes in a primitive and a row.
 func (p *depthPlan) begin(r *run, y int32) {
-	of := &r.raster.prim
+	of := r.raster.at
 	p.low, p.high = r.tests.limits(of)
 	p.z, p.x0 = of.z, of.x0
 	for k := range 4 {
@@ -86,7 +86,7 @@ func (p *depthPlan) begin(r *run, y int32) {
 // test leaves the samples of quads that pass; the first one is at x, y.
 func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	p.x = float64(x)
-	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.prim.layer)]
+	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.at.layer)]
 	if p.samples == 1 {
 		testQuadsAVX2(p, &covers[0], len(covers))
 	} else {

@@ -17,11 +17,28 @@ type vertexFormat struct {
 	// words: the attribute is this many words that are its components as they are; 0: the codec decodes it.
 	words  int
 	scaled bool // integers that become floats: USCALED, SSCALED
+	// table is what a byte becomes, of formats whose components are a byte each; nil of others. places says which byte is
+	// a component; -1: none.
+	table  *[256]uint32
+	places [4]int8
+}
+
+// inBytes finds out about table and places.
+func (v *vertexFormat) inBytes(words *[256]uint32) {
+	v.places = [4]int8{-1, -1, -1, -1}
+	channels := v.codec.Channels()
+	for _, c := range channels {
+		if c.Bits != 8 || c.First%8 != 0 || c.Kind != channels[0].Kind {
+			return
+		}
+		v.places[c.Slot&3] = int8(c.First / 8)
+	}
+	v.table = words
 }
 
 // vertexFormats are all formats that attributes may have.
 var vertexFormats = sync.OnceValue(func() map[vk.Format]vertexFormat {
-	all := make(map[vk.Format]vertexFormat)
+	all, words := make(map[vk.Format]vertexFormat), byteWords()
 	for _, f := range vk.AllFormats {
 		info, ok := vk.FormatInfo(f)
 		if !ok || info.Compressed != 0 || info.Chroma != 0 || len(info.Components()) == 0 {
@@ -41,10 +58,39 @@ var vertexFormats = sync.OnceValue(func() map[vk.Format]vertexFormat {
 		if c := info.Components(); c[0].Bits == 32 && c[0].Name == 'R' && info.Packed == 0 {
 			v.words = len(c)
 		}
+		v.inBytes(words[numeric])
 		all[f] = v
 	}
 	return all
 })
+
+// byteWords are what a byte becomes in the formats of each numeric kind.
+func byteWords() map[vk.NumericFormat]*[256]uint32 {
+	all := map[vk.NumericFormat]*[256]uint32{}
+	var bytes [256]byte
+	for i := range bytes {
+		bytes[i] = byte(i)
+	}
+	for kind, f := range map[vk.NumericFormat]vk.Format{vk.NumericUNORM: vk.FORMAT_R8_UNORM,
+		vk.NumericSNORM: vk.FORMAT_R8_SNORM} {
+		var numbers [256][4]float64
+		codec, _ := texel.CodecOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
+		codec.DecodeFloat(numbers[:], bytes[:])
+		all[kind] = new([256]uint32)
+		for i := range numbers {
+			all[kind][i] = math.Float32bits(float32(numbers[i][0]))
+		}
+	}
+	for _, kind := range []vk.NumericFormat{vk.NumericUINT, vk.NumericSINT, vk.NumericUSCALED, vk.NumericSSCALED} {
+		all[kind] = new([256]uint32)
+	}
+	for i := range 256 {
+		all[vk.NumericUINT][i], all[vk.NumericSINT][i] = uint32(i), uint32(int8(i))
+		all[vk.NumericUSCALED][i] = math.Float32bits(float32(i))
+		all[vk.NumericSSCALED][i] = math.Float32bits(float32(int8(i)))
+	}
+	return all
+}
 
 // unscaled finds the integer format whose texels have the same bits as those of a scaled one.
 func unscaled(scaled *vk.FormatDescription) vk.Format {
@@ -222,7 +268,11 @@ func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
 	for i := range f.attributes {
 		a := &f.attributes[i]
 		if a.words > 0 {
-			f.fetchWords(r, a, vertices, instances)
+			a.fetchWords(r, vertices, instances)
+			continue
+		}
+		if a.table != nil {
+			a.fetchBytes(r, vertices, instances)
 			continue
 		}
 		size := a.codec.Size()
@@ -274,26 +324,48 @@ func (a *attribute) texel(r *run, vertex, instance uint32, size int) []byte {
 	return a.bytes[at:][:size]
 }
 
-// fetchWords is for components of 32 bits.
-func (f *fetcher) fetchWords(r *run, a *attribute, vertices, instances []uint32) {
-	missing := uint32(1) // alpha
-	if a.codec.Class() == texel.Float {
-		missing = math.Float32bits(1)
+// missing is a component that the format lacks: 0, and alpha 1.
+func (a *attribute) missing(slot int) uint32 {
+	switch {
+	case slot != 3:
+		return 0
+	case a.scaled || a.codec.Class() == texel.Float:
+		return math.Float32bits(1)
 	}
+	return 1
+}
+
+// fetchWords is for components of 32 bits.
+func (a *attribute) fetchWords(r *run, vertices, instances []uint32) {
 	for lane, v := range vertices {
 		from := a.texel(r, v, instances[lane], 4*a.words)
 		for i := range a.components {
-			c := &a.components[i]
-			switch {
+			switch c := &a.components[i]; {
 			case c.slot >= a.words:
-				c.dst[lane] = 0
-				if c.slot == 3 {
-					c.dst[lane] = missing
-				}
+				c.dst[lane] = a.missing(c.slot)
 			case from == nil:
 				c.dst[lane] = 0
 			default:
 				c.dst[lane] = binary.LittleEndian.Uint32(from[4*c.slot:])
+			}
+		}
+	}
+}
+
+// fetchBytes is for components of a byte each.
+func (a *attribute) fetchBytes(r *run, vertices, instances []uint32) {
+	size := a.codec.Size()
+	for lane, v := range vertices {
+		from := a.texel(r, v, instances[lane], size)
+		for i := range a.components {
+			c := &a.components[i]
+			switch at := a.places[c.slot&3]; {
+			case at < 0:
+				c.dst[lane] = a.missing(c.slot)
+			case from == nil:
+				c.dst[lane] = 0
+			default:
+				c.dst[lane] = a.table[from[at]]
 			}
 		}
 	}
