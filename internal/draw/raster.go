@@ -95,22 +95,18 @@ func (s *side) next() {
 	}
 }
 
-// cut makes the row's interval shorter where the sample of a pixel lies outside of the edge.
-func (v *interval) cut(s *side) {
+// cut makes the interval from lo to hi shorter where the sample of a pixel lies outside of the edge. It may become one
+// that ends before it begins.
+func (s *side) cut(lo, hi int64) (int64, int64) {
 	switch {
-	case s.scale == 0:
-		if s.at < 0 {
-			v.hi = v.lo
-		}
 	case s.left:
-		if lo := -s.at; lo > int64(v.lo) {
-			v.lo = int32(min(lo, int64(v.hi)))
-		}
-	default:
-		if hi := s.at + 1; hi < int64(v.hi) {
-			v.hi = int32(max(hi, int64(v.lo)))
-		}
+		return max(lo, -s.at), hi
+	case s.scale != 0:
+		return lo, min(hi, s.at+1)
+	case s.at < 0:
+		return lo, lo
 	}
+	return lo, hi
 }
 
 // fill makes fragments of the samples in a polygon. The numbers are exact: coordinates have 29 bits at most.
@@ -144,6 +140,9 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 	if (right-left)*(bottom-top) >= wholeBox && s.covers(in, v, inViewport) {
 		n, inViewport = 0, false // no row is cut
 	}
+	if r.tests.rows.ok {
+		r.tests.rows.begin(r)
+	}
 	first := top &^ 1
 	for j := range n {
 		e := s.edgeOf(j, (j+1)%s.n)
@@ -154,25 +153,25 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 	for y := first; y < bottom; y += 2 {
 		from, to := right, left
 		for row := range int32(2) {
-			out := y+row < top || y+row >= bottom
 			for i := range z.samples {
-				span := &z.rows[row][i]
-				*span = interval{left, right}
-				if at := int64(y+row)*subpixels + z.positions[i][1]; out || inViewport && (at < v.top || at >= v.bottom) {
-					span.hi = left
-				} else if inViewport {
-					sx := z.positions[i][0]
-					span.lo = max(left, int32((v.left-sx+subpixels-1)>>8))
-					span.hi = max(span.lo, min(right, int32((v.right-sx+subpixels-1)>>8)))
+				out := y+row < top || y+row >= bottom
+				lo, hi := int64(left), int64(right)
+				if inViewport {
+					at, sx := int64(y+row)*subpixels+z.positions[i][1], z.positions[i][0]
+					lo, hi = max(lo, (v.left-sx+subpixels-1)>>8), min(hi, (v.right-sx+subpixels-1)>>8)
+					out = out || at < v.top || at >= v.bottom
 				}
 				sides := z.sides[i][:n]
 				for j := range sides {
-					span.cut(&sides[j])
+					lo, hi = sides[j].cut(lo, hi)
 					sides[j].next()
 				}
-				if span.lo < span.hi {
-					from, to = min(from, span.lo), max(to, span.hi)
+				if out || lo >= hi {
+					z.rows[row][i] = interval{left, left}
+					continue
 				}
+				z.rows[row][i] = interval{int32(lo), int32(hi)}
+				from, to = min(from, int32(lo)), max(to, int32(hi))
 			}
 		}
 		if z.work += int64(max(to-from, 1)); z.work >= stopWork {

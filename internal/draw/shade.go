@@ -90,6 +90,7 @@ func (f *fragmentStage) prepareNone(r *run) {
 	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
 	f.plain, f.perSample = false, false
 	f.vector = !r.draw.InOrder && vectors()
+	f.wide = f.vector && wide()
 	f.quads, f.complete = f.quads[:0], 0
 	r.tests.planRows(r)
 }
@@ -338,8 +339,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 
 // count counts samples that pass.
 func (r *run) count(cover *[4]uint16) {
-	r.counts.Samples += uint64(bits.OnesCount64(uint64(cover[0]) | uint64(cover[1])<<16 | uint64(cover[2])<<32 |
-		uint64(cover[3])<<48))
+	r.counts.Samples += uint64(bits.OnesCount64(packed(cover)))
 }
 
 // add adds a quad to the batch.
@@ -411,16 +411,15 @@ func (f *fragmentStage) setLanes(r *run) {
 
 // lanes is a bit for each pixel of which a sample is covered.
 func (q *quad) lanes() (set uint8) {
-	c := &q.cover
-	if c[0] != 0 && c[1] != 0 && c[2] != 0 && c[3] != 0 {
-		return 15
-	}
-	for k, c := range q.cover {
-		if c != 0 {
-			set |= 1 << k
-		}
-	}
-	return set
+	const low = 0x7fff7fff7fff7fff
+	c := packed(&q.cover)
+	c = (c&low + low | c) &^ low // the highest bit of each pixel's that has any
+	return uint8(c>>15 | c>>30 | c>>45 | c>>60)
+}
+
+// packed is the covers of four pixels in one word.
+func packed(c *[4]uint16) uint64 {
+	return uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
 }
 
 // finish leaves in the quads what samples are to be written: those of lanes that are left, as far as the shader, alpha

@@ -224,19 +224,19 @@ func (w *worker) resume(at native.Region, first, n int) {
 func setLanes(r kernel.Register, lanes []uint8) {
 	chunks := unsafe.Slice((*[kernel.Width]uint32)(r.Base), len(lanes))
 	for i, set := range lanes {
-		switch set {
-		case 0:
-			chunks[i] = [kernel.Width]uint32{}
-			continue
-		case 0xff:
-			chunks[i] = allLanes
-			continue
-		}
-		for lane := range kernel.Width {
-			chunks[i][lane] = -uint32(set >> lane & 1)
-		}
+		chunks[i] = chunkMasks[set]
 	}
 }
+
+// chunkMasks are the masks of a chunk whose lanes are the bits of a number.
+var chunkMasks = func() (all [1 << kernel.Width][kernel.Width]uint32) {
+	for set := range all {
+		for lane := range all[set] {
+			all[set][lane] = -uint32(set >> lane & 1)
+		}
+	}
+	return all
+}()
 
 // runPart executes a region until it pauses.
 func (w *worker) runPart(r *region, from native.Region) (rest native.Region, loop int32) {
