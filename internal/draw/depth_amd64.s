@@ -402,8 +402,8 @@ TEXT ·testRowsAVX512(SB), NOSPLIT, $0-24
 	MOVQ depthPlan_at(DI), BX
 	MOVBLZX depthPlan_kind(DI), R11
 	MOVBLZX depthPlan_write(DI), R12
-	MOVQ BX, DX
-	ADDQ depthPlan_rowPitch(DI), DX
+	MOVQ depthPlan_rowPitch(DI), R14
+	LEAQ (BX)(R14*1), DX
 	VPBROADCASTD depthPlan_unordered(DI), Y4
 	VPBROADCASTD depthPlan_less(DI), Y5
 	VPBROADCASTD depthPlan_equal(DI), Y6
@@ -422,6 +422,8 @@ TEXT ·testRowsAVX512(SB), NOSPLIT, $0-24
 	MOVL $0xcccc, R10
 
 loop:
+	PREFETCHT0 (BX)(R14*2) // a primitive goes on in the next two rows
+	PREFETCHT0 (DX)(R14*2)
 	VMOVDQU16 (SI), Y17
 	VPTESTMW Y17, Y17, K1
 	KMOVW K1, AX
