@@ -174,6 +174,7 @@ func (f *fragmentStage) addTested(r *run, covers, raws [][4]uint16, x, y int32) 
 	if !f.active {
 		return
 	}
+	f.expect(r, x, x+2*int32(len(covers)), y)
 	for i := 0; i < len(covers); {
 		n := len(f.quads)
 		made, k := f.quads[n:f.lanes/4], 0

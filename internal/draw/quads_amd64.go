@@ -66,6 +66,11 @@ func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
 //go:noescape
 func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)
 
+// prefetch has the processor read so many bytes of two rows, wherever they lie.
+//
+//go:noescape
+func prefetch(at *byte, bytes, rowPitch int)
+
 // testSamplesAVX2 tests that of a row of quads of two or four samples.
 //
 //go:noescape

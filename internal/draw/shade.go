@@ -264,6 +264,16 @@ func (f *fragmentStage) addPlain(r *run, x, y int32, cover *[4]uint16) {
 	}
 }
 
+// expect has the processor read the colours of two rows of pixels, which are written when their quads have been shaded.
+func (f *fragmentStage) expect(r *run, from, to, y int32) {
+	for i := range r.colors {
+		if c := &r.colors[i]; c.planned {
+			size := c.samples * c.size
+			prefetch(&c.bytes[c.at(from, y, r.raster.at.layer)], int(to-from)*size, c.rowPitch)
+		}
+	}
+}
+
 // addRow adds the quads of two rows of pixels with one sample, of which a and b are covered.
 func (f *fragmentStage) addRow(r *run, from, to, y int32, a, b interval) {
 	c := r.raster.sampleBits & 1
@@ -273,6 +283,7 @@ func (f *fragmentStage) addRow(r *run, from, to, y int32, a, b interval) {
 	if f.when == testsEarly {
 		r.counts.Samples += uint64(a.hi-a.lo) + uint64(b.hi-b.lo)
 	}
+	f.expect(r, from, to, y)
 	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all four pixels are covered
 	all := [4]uint16{1, 1, 1, 1}
 	for x := from &^ 1; x < to; {
