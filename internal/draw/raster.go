@@ -257,7 +257,7 @@ func (r *run) fillRowOnce(from, to, y int32) {
 
 // has is 1 for a pixel of the interval, otherwise 0.
 func (v interval) has(x int32) uint16 {
-	if x >= v.lo && x < v.hi {
+	if uint32(x-v.lo) < uint32(v.hi-v.lo) {
 		return 1
 	}
 	return 0
