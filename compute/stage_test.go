@@ -170,6 +170,32 @@ void main() {
 	})
 }
 
+// TestStageModes finds out what a stage says of itself beside what it needs.
+func TestStageModes(t *testing.T) {
+	for _, test := range []struct {
+		line                 string
+		constants, subgroups bool
+	}{
+		{"color = vec4(subgroupQuadSwapHorizontal(a))", false, false},
+		{"color = vec4(k * a)", true, false},
+		{"color = vec4(subgroupBroadcastFirst(a))", false, true},
+		{"color = subgroupElect() ? vec4(k) : vec4(0)", true, true},
+		{"color = vec4(subgroupBallot(a > 1).x)", false, true},
+	} {
+		eachWay(t, "frag", `#version 450
+#extension GL_KHR_shader_subgroup_ballot : enable
+#extension GL_KHR_shader_subgroup_quad : enable
+layout(location = 0) in float a;
+layout(location = 0) out vec4 color;
+layout(push_constant) uniform P { float k; };
+void main() { `+test.line+`; }`, func(t *testing.T, p *Program) {
+			if m := p.Stage(); m.Constants != test.constants || m.Subgroups != test.subgroups {
+				t.Errorf("%s: modes %+v", test.line, m)
+			}
+		})
+	}
+}
+
 func TestFragmentShader(t *testing.T) {
 	eachWay(t, "frag", `#version 450
 #extension GL_EXT_demote_to_helper_invocation : enable

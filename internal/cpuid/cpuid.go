@@ -8,7 +8,7 @@ import "sync"
 // kernel keeps their registers. Elsewhere all are false.
 type Features struct {
 	AVX, AVX2, FMA, F16C, POPCNT bool
-	AVX512                       bool // F, BW, DQ and VL
+	AVX512                       bool // F, BW, DQ and VL, beside BMI2
 }
 
 // X86 are those of this machine.

@@ -17,11 +17,12 @@ func detect() (f Features) {
 		osxsave       = 1 << 27
 		avx, f16c     = 1 << 28, 1 << 29
 		avx2          = 1 << 5 // leaf 7, EBX
+		bmi2          = 1 << 8
 		avx512f       = 1 << 16
 		avx512dq      = 1 << 17
 		avx512bw      = 1 << 30
 		avx512vl      = 1 << 31
-		avx512        = avx512f | avx512dq | avx512bw | avx512vl
+		avx512        = bmi2 | avx512f | avx512dq | avx512bw | avx512vl
 		vectors, wide = xmm | ymm, xmm | ymm | opmask | zmm
 	)
 	highest, _, _, _ := Leaf(0, 0)

@@ -41,7 +41,6 @@ func (b *box) empty() bool { return b.left >= b.right || b.top >= b.bottom }
 
 // binned is a polygon that is to be filled.
 type binned struct {
-	prim       prim
 	shape      polygonShape
 	inViewport bool
 	box        box
@@ -52,8 +51,7 @@ type bins struct {
 	on    bool
 	hides bool // polygons hide what lies under them
 	items []binned
-	attrs []float64 // of all items: fragmentStage.gather
-	flats []uint32
+	primitives
 	work  int64 // about how many samples they have
 	taken int   // at most so many places in the lists of tiles
 	all   box   // of all items
@@ -93,17 +91,16 @@ func (b *bins) prepare(r *run) {
 
 // reset forgets the polygons.
 func (b *bins) reset() {
-	b.items, b.attrs, b.flats = b.items[:0], b.attrs[:0], b.flats[:0]
+	b.items = b.items[:0]
+	b.primitives.reset()
 	b.work, b.taken = 0, 0
 	b.all = box{1<<31 - 1, 1<<31 - 1, 0, 0}
 }
 
 // add takes a polygon of the primitive at hand, whose pixels are in a box.
 func (b *bins) add(r *run, s *polygonShape, at *box, inViewport bool) {
-	b.items = append(b.items, binned{r.raster.prim, *s, inViewport, *at})
-	if r.shading.active {
-		b.attrs, b.flats = r.shading.gather(&r.raster.prim, b.attrs, b.flats)
-	}
+	b.items = append(b.items, binned{*s, inViewport, *at})
+	b.primitives.add(&r.shading, &r.raster.prim)
 	b.work += binnedWork + int64(at.right-at.left)*int64(at.bottom-at.top)*int64(r.raster.samples)/2
 	shift := binShift
 	b.taken += int((at.right-1)>>shift-at.left>>shift+1) * int((at.bottom-1)>>shift-at.top>>shift+1)
@@ -125,15 +122,13 @@ func (b *bins) empty(r *run) {
 		workers = min(workers, b.columns*b.rows)
 	}
 	if workers < 2 {
+		r.shading.beginBins(b)
 		for i := range b.items {
 			if r.fillBinned(b, i, &b.all); r.err != nil {
 				return
 			}
 		}
-		return
-	}
-	r.shading.flush(r) // what came before may be anywhere
-	if r.err != nil {
+		r.shading.flush(r) // its primitives are the bins'
 		return
 	}
 	for len(b.workers) < workers-1 {
@@ -247,6 +242,7 @@ func (r *run) fillTiles(part int) {
 	if part > 0 {
 		w = b.workers[part-1]
 	}
+	w.shading.beginBins(b)
 	for !b.failed.Load() {
 		tile := b.next.Add(1) - 1
 		if tile >= tiles {
@@ -260,7 +256,7 @@ func (r *run) fillTiles(part int) {
 			seen, layer = b.firstSeen(r, list, &at)
 		}
 		for n, i := range list {
-			if n < seen && b.items[i].prim.layer == layer {
+			if n < seen && b.prims[i].layer == layer {
 				continue
 			}
 			if w.fillBinned(b, int(i), &at); w.err != nil {
@@ -281,9 +277,10 @@ func (r *run) fillBinned(b *bins, item int, in *box) {
 	if at.empty() {
 		return
 	}
-	r.raster.prim = it.prim
-	r.shading.beginBinned(b, item)
-	r.fillBox(&it.shape, &r.raster.viewports[it.prim.viewport], it.inViewport, &at)
+	p := &b.prims[item]
+	r.raster.at = p
+	r.shading.beginBinned(item)
+	r.fillBox(&it.shape, &r.raster.viewports[p.viewport], it.inViewport, &at)
 }
 
 // lend makes another run one of this run's workers.
@@ -329,16 +326,6 @@ func (r *run) fragments() *compute.Environment {
 		return &r.environment
 	}
 	return r.draw.Fragment
-}
-
-// endWorkers ends the workers' batches.
-func (r *run) endWorkers(err error) error {
-	for _, w := range r.bins.workers {
-		if w.parent == r {
-			err = ended(w.shading.batch, err)
-		}
-	}
-	return err
 }
 
 // countWorkers adds what the workers have counted.

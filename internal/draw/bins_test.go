@@ -240,6 +240,7 @@ func TestVectorInputs(t *testing.T) {
 // TestVectorDepths has tests of depth give the same bits and counts on vectors and in Go.
 func TestVectorDepths(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 8))
+	t.Cleanup(func() { narrow = false })
 	passed := 0
 	for round := range 400 {
 		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8}[random.IntN(5)]
@@ -257,7 +258,7 @@ func TestVectorDepths(t *testing.T) {
 		}
 		op, mask := vk.CompareOp(random.IntN(8)), random.Uint32()|random.Uint32()|random.Uint32()
 		choices, scissor := random.Uint32(), random.IntN(4)
-		var scenes [2]*scene
+		var scenes [3]*scene
 		for i := range scenes {
 			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
 			img := s.withDepth(t, f, samples)
@@ -283,11 +284,13 @@ func TestVectorDepths(t *testing.T) {
 				s.state.Fragment = nil
 			}
 			s.vertices(data...)
-			s.InOrder = i == 0
+			s.InOrder, narrow = i == 0, i == 1
 			s.draw(t)
 			scenes[i] = s
 		}
-		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v, %v, %d samples", round, f, op, samples))
+		for i := range 2 {
+			scenes[i+1].same(t, scenes[0], fmt.Sprintf("round %d, vectors %d: %v, %v, %d samples", round, i, f, op, samples))
+		}
 		if scenes[0].stats.Samples > 0 {
 			passed++
 		}

@@ -637,3 +637,19 @@ pixel2:
 pixel3:
 	PIXEL(3, R11, b3, c3, d3, next)
 	JMP next
+
+// func prefetch(at *byte, bytes, rowPitch int)
+TEXT ·prefetch(SB), NOSPLIT, $0-24
+	MOVQ at+0(FP), SI
+	MOVQ bytes+8(FP), CX
+	MOVQ rowPitch+16(FP), DX
+	ADDQ SI, CX
+	ANDQ $~63, SI
+
+line:
+	PREFETCHT0 (SI)
+	PREFETCHT0 (SI)(DX*1)
+	ADDQ $64, SI
+	CMPQ SI, CX
+	JCS line
+	RET

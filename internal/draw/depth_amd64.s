@@ -321,3 +321,130 @@ shortSome:
 shortParts:
 	STORE(AX, 1, 2, 3, VPEXTRW, (BX), 2(BX), 4(BX), 6(BX), word1, word2, word3, next)
 	JMP next
+
+// The centres of eight pixels in a row, and 8.
+DATA eight<>+0(SB)/8, $0.5
+DATA eight<>+8(SB)/8, $1.5
+DATA eight<>+16(SB)/8, $2.5
+DATA eight<>+24(SB)/8, $3.5
+DATA eight<>+32(SB)/8, $4.5
+DATA eight<>+40(SB)/8, $5.5
+DATA eight<>+48(SB)/8, $6.5
+DATA eight<>+56(SB)/8, $7.5
+DATA eight<>+64(SB)/8, $8.0
+GLOBL eight<>(SB), RODATA|NOPTR, $72
+
+// FLOATS8 is FLOATS for eight depths.
+#define FLOATS8 \
+	VCVTPD2PS Z0, Y0 \
+	VCMPPS $0x11, Y1, Y0, Y2 \
+	VPAND Y5, Y2, Y2 \
+	VCMPPS $0x00, Y1, Y0, Y3 \
+	VPAND Y6, Y3, Y3 \
+	VPOR Y3, Y2, Y2 \
+	VCMPPS $0x1e, Y1, Y0, Y3 \
+	VPAND Y7, Y3, Y3 \
+	VPOR Y3, Y2, Y2 \
+	VCMPPS $0x03, Y1, Y0, Y3 \
+	VPAND Y4, Y3, Y3 \
+	VPOR Y3, Y2, Y2 \
+	VMOVMSKPS Y2, AX
+
+// WHOLES8 is UNORM, LOW24 and WHOLES for them.
+#define WHOLES8 \
+	VPXORQ Z2, Z2, Z2 \
+	VMAXPD Z2, Z0, Z0 \
+	VBROADCASTSD depthPlan_scale(DI), Z2 \
+	VMULPD Z2, Z0, Z0 \
+	VBROADCASTSD steps<>+8(SB), Z2 \
+	VADDPD Z2, Z0, Z0 \
+	VCVTTPD2DQ Z0, Y0 \
+	VPBROADCASTD steps<>+16(SB), Y2 \
+	VPAND Y2, Y1, Y1 \
+	VPCMPGTD Y0, Y1, Y2 \
+	VPAND Y5, Y2, Y2 \
+	VPCMPEQD Y1, Y0, Y3 \
+	VPAND Y6, Y3, Y3 \
+	VPOR Y3, Y2, Y2 \
+	VPCMPGTD Y1, Y0, Y3 \
+	VPAND Y7, Y3, Y3 \
+	VPOR Y3, Y2, Y2 \
+	VMOVMSKPS Y2, AX
+
+// ROW8 tests eight pixels of a line, and leaves the bits of those that pass.
+#define ROW8(line, at, bits, whole, chosen, done) \
+	TESTL bits, bits \
+	JZ done \
+	VADDPD line, Z18, Z0 \
+	VMAXPD Z0, Z12, Z0 \
+	VMINPD Z0, Z11, Z0 \
+	KMOVB bits, K2 \
+	VMOVDQU32.Z (at), K2, Y1 \
+	CMPL R11, $const_depth24 \
+	JEQ whole \
+	FLOATS8 \
+	JMP chosen \
+whole: \
+	WHOLES8 \
+chosen: \
+	ANDL AX, bits \
+	TESTL R12, R12 \
+	JZ done \
+	KMOVB bits, K2 \
+	VMOVDQU32 Y0, K2, (at) \
+done:
+
+// func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)
+TEXT ·testRowsAVX512(SB), NOSPLIT, $0-24
+	MOVQ p+0(FP), DI
+	MOVQ covers+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ depthPlan_at(DI), BX
+	MOVBLZX depthPlan_kind(DI), R11
+	MOVBLZX depthPlan_write(DI), R12
+	MOVQ depthPlan_rowPitch(DI), R14
+	LEAQ (BX)(R14*1), DX
+	VPBROADCASTD depthPlan_unordered(DI), Y4
+	VPBROADCASTD depthPlan_less(DI), Y5
+	VPBROADCASTD depthPlan_equal(DI), Y6
+	VPBROADCASTD depthPlan_greater(DI), Y7
+	VBROADCASTSD depthPlan_x(DI), Z10
+	VADDPD eight<>(SB), Z10, Z10
+	VBROADCASTSD depthPlan_high(DI), Z11
+	VBROADCASTSD depthPlan_low(DI), Z12
+	VBROADCASTSD (depthPlan_z+plane_c)(DI), Z13
+	VBROADCASTSD (depthPlan_z+plane_x)(DI), Z14
+	VBROADCASTSD depthPlan_x0(DI), Z15
+	VBROADCASTSD depthPlan_lines(DI), Z8
+	VBROADCASTSD (depthPlan_lines+16)(DI), Z9
+	VBROADCASTSD eight<>+64(SB), Z16
+	MOVL $0x3333, R8
+	MOVL $0xcccc, R10
+
+loop:
+	PREFETCHT0 (BX)(R14*2) // a primitive goes on in the next two rows
+	PREFETCHT0 (DX)(R14*2)
+	VMOVDQU16 (SI), Y17
+	VPTESTMW Y17, Y17, K1
+	KMOVW K1, AX
+	PEXTL R8, AX, R9
+	PEXTL R10, AX, R13
+	VSUBPD Z15, Z10, Z18
+	VMULPD Z14, Z18, Z18
+	VADDPD Z18, Z13, Z18
+	ROW8(Z8, BX, R9, whole1, chosen1, done1)
+	ROW8(Z9, DX, R13, whole2, chosen2, done2)
+	PDEPL R8, R9, R9
+	PDEPL R10, R13, R13
+	ORL R13, R9
+	KMOVW R9, K1
+	VMOVDQU16.Z Y17, K1, Y17
+	VMOVDQU16 Y17, (SI)
+	VADDPD Z16, Z10, Z10
+	ADDQ $32, BX
+	ADDQ $32, DX
+	ADDQ $32, SI
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET

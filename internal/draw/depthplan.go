@@ -6,7 +6,7 @@ import (
 	"farside/internal/vk"
 )
 
-// rowQuads is how many quads of a row are tested together.
+// rowQuads is how many quads of a row are tested together: a multiple of four.
 const rowQuads = 64
 
 // depthPlan is the test of depth of a row of quads on vectors: of quads with one sample, or pixels with up to four.
@@ -23,6 +23,7 @@ type depthPlan struct {
 	at                              *byte
 	rowPitch, texelPitch            int
 	steps                           [4]int // from the texel of a pixel to the next one
+	wide                            bool   // four quads at once
 	samples                         int
 }
 
@@ -51,6 +52,7 @@ func (t *fragmentTests) planRows(r *run) {
 		greater: yes(vk.COMPARE_OP_GREATER, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
 			vk.COMPARE_OP_ALWAYS),
 		unordered: yes(vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
+	p.wide = f.wide && s.samples == 1 && s.size == 4
 	p.steps = [4]int{p.texelPitch, p.rowPitch - p.texelPitch, p.texelPitch, p.texelPitch - p.rowPitch}
 	for k := range 4 {
 		for i := range 4 {
@@ -63,22 +65,26 @@ func (t *fragmentTests) planRows(r *run) {
 	}
 }
 
-// begin takes in a primitive and a row.
-func (p *depthPlan) begin(r *run, y int32) {
-	of := &r.raster.prim
+// begin takes in a primitive.
+func (p *depthPlan) begin(r *run) {
+	of := r.raster.at
 	p.low, p.high = r.tests.limits(of)
 	p.z, p.x0 = of.z, of.x0
+}
+
+// beginRow takes in two rows of pixels.
+func (p *depthPlan) beginRow(r *run, y int32) {
+	of := r.raster.at
+	if p.samples == 1 {
+		above, below := float64(y)+0.5-of.y0, float64(y+1)+0.5-of.y0
+		above, below = float64(of.z.y*above), float64(of.z.y*below)
+		p.lines[0] = [4]float64{above, above, below, below}
+		return
+	}
 	for k := range 4 {
 		for i := range 4 {
-			pixel, sample := k, i
-			if p.samples == 1 {
-				pixel, sample = i, 0
-			}
-			dy := float64(y+int32(pixel>>1)) + float64(r.raster.positions[sample][1])/subpixels - of.y0
+			dy := float64(y+int32(k>>1)) + float64(r.raster.positions[i][1])/subpixels - of.y0
 			p.lines[k][i] = float64(of.z.y * dy)
-		}
-		if p.samples == 1 {
-			break
 		}
 	}
 }
@@ -86,10 +92,16 @@ func (p *depthPlan) begin(r *run, y int32) {
 // test leaves the samples of quads that pass; the first one is at x, y.
 func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	p.x = float64(x)
-	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.prim.layer)]
-	if p.samples == 1 {
+	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.at.layer)]
+	switch {
+	case p.wide:
+		n := len(covers)
+		covers = covers[:(n+3)&^3] // there is room
+		clear(covers[n:])
+		testRowsAVX512(p, &covers[0], len(covers))
+	case p.samples == 1:
 		testQuadsAVX2(p, &covers[0], len(covers))
-	} else {
+	default:
 		testSamplesAVX2(p, &covers[0], len(covers))
 	}
 }
@@ -107,13 +119,16 @@ func (r *run) fillRowTested(from, to, y int32) {
 			lo, hi = max(lo, z.rows[row][i].lo), min(hi, z.rows[row][i].hi)
 		}
 	}
-	p.begin(r, y)
+	p.beginRow(r, y)
 	for x := from &^ 1; x < to && r.err == nil; x += 2 * rowQuads {
 		n := min(int(to-x+1)/2, rowQuads)
 		covers := z.covers[:n]
 		for i := range covers {
 			if at := x + 2*int32(i); at >= lo && at+2 <= hi {
 				covers[i] = [4]uint16{c, c, c, c}
+			} else if z.samples == 1 {
+				a, b := z.rows[0][0], z.rows[1][0]
+				covers[i] = [4]uint16{a.has(at), a.has(at + 1), b.has(at), b.has(at + 1)}
 			} else {
 				covers[i] = z.coverAt(at)
 			}
@@ -149,31 +164,35 @@ func (z *rasterizer) coverAt(x int32) (cover [4]uint16) {
 
 // addTested adds the quads of a row of which something is left.
 func (f *fragmentStage) addTested(r *run, covers, raws [][4]uint16, x, y int32) {
-	samples := 0
-	for i := range covers {
-		c := &covers[i]
-		all := uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
-		if all == 0 {
-			continue
+	if f.when == testsEarly {
+		samples := 0
+		for i := range covers {
+			samples += bits.OnesCount64(packed(&covers[i]))
 		}
-		samples += bits.OnesCount64(all)
-		if !f.active {
-			continue
-		}
-		if f.current < 0 {
-			f.commit(r)
-		}
+		r.counts.Samples += uint64(samples)
+	}
+	if !f.active {
+		return
+	}
+	f.expect(r, x, x+2*int32(len(covers)), y)
+	for i := 0; i < len(covers); {
 		n := len(f.quads)
-		f.quads = append(f.quads, quad{})
-		q := &f.quads[n]
-		q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, f.current, -1, *c, raws[i]
-		if 4*n+4 == f.lanes {
+		made, k := f.quads[n:f.lanes/4], 0
+		for ; i < len(covers) && k < len(made); i++ {
+			if packed(&covers[i]) == 0 {
+				continue
+			}
+			if f.current < 0 {
+				f.commit(r)
+			}
+			q := &made[k]
+			q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, f.current, -1, covers[i], raws[i]
+			k++
+		}
+		if f.quads = f.quads[:n+k]; n+k == f.lanes/4 {
 			if f.flush(r); r.err != nil {
 				return
 			}
 		}
-	}
-	if f.when == testsEarly {
-		r.counts.Samples += uint64(samples)
 	}
 }

@@ -10,9 +10,11 @@ import (
 	"farside/internal/vk"
 )
 
-// run is a draw under way. It is taken from a pool, so that draws don't allocate once the slices have grown.
+// run is a series of draws under way. It is taken from a pool, so that draws don't allocate once the slices have grown.
 type run struct {
-	draw  *Draw
+	own   Draw  // the draw under way, of a run that is no worker
+	draw  *Draw // own, or the parent's
+	joins bool  // the next draw may join
 	state *State
 	pass  *Pass
 
@@ -38,22 +40,90 @@ type run struct {
 
 var runs = sync.Pool{New: func() any { return new(run) }}
 
-// Execute executes the draw. It fails when a shader does, when it is stopped, and when an attachment's memory is not
-// what its layout says; what has been drawn until then stays. A fault in memory that the application unmapped is a
-// panic.
-func (d *Draw) Execute() error {
+// Series executes draws one after the other. Those that follow each other with one state join: what the state needs is
+// prepared once, and fragments of several draws wait for each other, to be shaded and filled together. What comes out
+// has the same bits as without.
+//
+// A series may go on as long as State and Pass of its draws, and what they refer to, stay as they are, and the fragment
+// shader's environment but for its push constants. Whoever changes these, waits for what was drawn, or looks at that or
+// at Statistics, calls End first. Draws that others might tell apart by what they do beside drawing don't join.
+type Series struct{ run *run }
+
+// Draw executes a draw, or has a part of it wait. It fails when a shader does, when it is stopped, and when an
+// attachment's memory is not what its layout says; the series has ended then, and what has been drawn until then stays.
+// A fault in memory that the application unmapped is a panic. The draw is the caller's again.
+func (s *Series) Draw(d *Draw) error {
 	if d.Count == 0 || d.Instances == 0 || d.State.Topology == vk.PRIMITIVE_TOPOLOGY_PATCH_LIST {
 		return nil
 	}
-	r := runs.Get().(*run)
-	err := r.execute(d)
+	fresh := s.run == nil
+	if fresh {
+		s.run = runs.Get().(*run)
+	}
+	r := s.run
+	whole := false
+	defer func() {
+		if !whole { // a panic
+			s.Drop()
+		}
+	}()
+	r.own = *d
+	if fresh {
+		r.err = r.begin()
+	} else {
+		r.vertices.fetcher.rebind(&r.own)
+		r.raster.lines = lineState{}
+	}
+	if r.err == nil {
+		r.drawViews()
+	}
+	whole = true
+	if r.err != nil || !r.joins {
+		return s.End()
+	}
+	return nil
+}
+
+// ReadsConstants says whether something waits that reads push constants: End comes before these change.
+func (s *Series) ReadsConstants() bool {
+	return s.run != nil && s.run.state.Fragment != nil && s.run.state.Fragment.Stage().Constants
+}
+
+// End fills what waits, and adds what the draws have counted to their Statistics. Its errors are those of Draw.
+func (s *Series) End() (err error) {
+	r := s.run
+	if r == nil {
+		return nil
+	}
+	whole := false
+	defer func() {
+		if !whole {
+			s.Drop()
+		}
+	}()
+	if r.err == nil {
+		r.settle()
+	}
+	whole, s.run = true, nil
+	if err = r.close(r.err); err == nil {
+		err = r.err
+	}
 	r.release()
 	runs.Put(r)
 	return err
 }
 
+// Drop ends a series without what waits.
+func (s *Series) Drop() {
+	if s.run != nil {
+		_ = s.run.close(errFailed)
+		s.run = nil
+	}
+}
+
 // release forgets all that is not the pool's: no memory of the application may be referred to behind a draw.
 func (r *run) release() {
+	r.own = Draw{}
 	r.draw, r.state, r.pass, r.err = nil, nil, nil, nil
 	r.depth, r.stencil = surface{}, surface{}
 	clear(r.colors[:cap(r.colors)])
@@ -63,24 +133,23 @@ func (r *run) release() {
 	r.releaseWorkers()
 }
 
-// execute prepares both stages, and draws for each view.
-func (r *run) execute(d *Draw) (err error) {
-	r.draw, r.state, r.pass = d, d.State, d.Pass
+// begin prepares both stages for the draws of a series.
+func (r *run) begin() error {
+	r.draw = &r.own
+	r.state, r.pass = r.draw.State, r.draw.Pass
 	r.counts, r.err = Statistics{}, nil
-	if d.State.Vertex == nil {
+	if r.state.Vertex == nil {
 		return fmt.Errorf("a draw without a vertex shader")
 	}
 	if err := r.resolveTargets(); err != nil {
 		return err
 	}
-	defer func() { err = ended(r.vertices.batch, err) }()
 	if err := r.vertices.prepare(r); err != nil {
 		return err
 	}
 	r.raster.prepare(r)
 	r.tests.prepare(r)
-	if d.State.Fragment != nil && !d.State.NoRasterizer {
-		defer func() { err = ended(r.shading.batch, err) }()
+	if r.state.Fragment != nil && !r.state.NoRasterizer {
 		if err := r.shading.prepare(r); err != nil {
 			return err
 		}
@@ -88,7 +157,24 @@ func (r *run) execute(d *Draw) (err error) {
 		r.shading.prepareNone(r)
 	}
 	r.bins.prepare(r)
-	defer func() { err = r.endWorkers(err) }()
+	r.joins = r.canJoin()
+	return nil
+}
+
+// canJoin says whether nobody can tell that fragments wait for those of the draws to come.
+func (r *run) canJoin() bool {
+	if r.draw.InOrder || r.state.Vertex.Stage().Effects {
+		return false
+	}
+	if r.state.Fragment == nil {
+		return true
+	}
+	m := r.state.Fragment.Stage()
+	return !m.Effects && !m.ReadsInputs && !m.Subgroups
+}
+
+// drawViews draws for each view.
+func (r *run) drawViews() {
 	if r.pass.ViewMask == 0 {
 		r.view = 0
 		r.drawView()
@@ -97,18 +183,32 @@ func (r *run) execute(d *Draw) (err error) {
 		r.view = uint32(bits.TrailingZeros32(mask))
 		r.drawView()
 	}
+}
+
+// settle fills and shades what waits, and counts.
+func (r *run) settle() {
 	r.bins.empty(r)
 	if r.err == nil {
 		r.shading.flush(r)
 	}
 	r.countWorkers()
-	if d.Statistics != nil {
-		d.Statistics.Samples += r.counts.Samples
+	if s := r.draw.Statistics; s != nil {
+		s.Samples += r.counts.Samples
 		for i, n := range r.counts.Counts {
-			d.Statistics.Counts[i] += n
+			s.Counts[i] += n
 		}
 	}
-	return r.err
+}
+
+// close ends all batches.
+func (r *run) close(err error) error {
+	for _, w := range r.bins.workers {
+		if w.parent == r {
+			err = ended(w.shading.batch, err)
+		}
+	}
+	err = ended(r.shading.batch, err)
+	return ended(r.vertices.batch, err)
 }
 
 // ended ends a batch, and gives it up. What the batch says comes before what was made of it.

@@ -17,11 +17,28 @@ type vertexFormat struct {
 	// words: the attribute is this many words that are its components as they are; 0: the codec decodes it.
 	words  int
 	scaled bool // integers that become floats: USCALED, SSCALED
+	// table is what a byte becomes, of formats whose components are a byte each; nil of others. places says which byte is
+	// a component; -1: none.
+	table  *[256]uint32
+	places [4]int8
+}
+
+// inBytes finds out about table and places.
+func (v *vertexFormat) inBytes(words *[256]uint32) {
+	v.places = [4]int8{-1, -1, -1, -1}
+	channels := v.codec.Channels()
+	for _, c := range channels {
+		if c.Bits != 8 || c.First%8 != 0 || c.Kind != channels[0].Kind {
+			return
+		}
+		v.places[c.Slot&3] = int8(c.First / 8)
+	}
+	v.table = words
 }
 
 // vertexFormats are all formats that attributes may have.
 var vertexFormats = sync.OnceValue(func() map[vk.Format]vertexFormat {
-	all := make(map[vk.Format]vertexFormat)
+	all, words := make(map[vk.Format]vertexFormat), byteWords()
 	for _, f := range vk.AllFormats {
 		info, ok := vk.FormatInfo(f)
 		if !ok || info.Compressed != 0 || info.Chroma != 0 || len(info.Components()) == 0 {
@@ -41,10 +58,39 @@ var vertexFormats = sync.OnceValue(func() map[vk.Format]vertexFormat {
 		if c := info.Components(); c[0].Bits == 32 && c[0].Name == 'R' && info.Packed == 0 {
 			v.words = len(c)
 		}
+		v.inBytes(words[numeric])
 		all[f] = v
 	}
 	return all
 })
+
+// byteWords are what a byte becomes in the formats of each numeric kind.
+func byteWords() map[vk.NumericFormat]*[256]uint32 {
+	all := map[vk.NumericFormat]*[256]uint32{}
+	var bytes [256]byte
+	for i := range bytes {
+		bytes[i] = byte(i)
+	}
+	for kind, f := range map[vk.NumericFormat]vk.Format{vk.NumericUNORM: vk.FORMAT_R8_UNORM,
+		vk.NumericSNORM: vk.FORMAT_R8_SNORM} {
+		var numbers [256][4]float64
+		codec, _ := texel.CodecOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
+		codec.DecodeFloat(numbers[:], bytes[:])
+		all[kind] = new([256]uint32)
+		for i := range numbers {
+			all[kind][i] = math.Float32bits(float32(numbers[i][0]))
+		}
+	}
+	for _, kind := range []vk.NumericFormat{vk.NumericUINT, vk.NumericSINT, vk.NumericUSCALED, vk.NumericSSCALED} {
+		all[kind] = new([256]uint32)
+	}
+	for i := range 256 {
+		all[vk.NumericUINT][i], all[vk.NumericSINT][i] = uint32(i), uint32(int8(i))
+		all[vk.NumericUSCALED][i] = math.Float32bits(float32(i))
+		all[vk.NumericSSCALED][i] = math.Float32bits(float32(int8(i)))
+	}
+	return all
+}
 
 // unscaled finds the integer format whose texels have the same bits as those of a scaled one.
 func unscaled(scaled *vk.FormatDescription) vk.Format {
@@ -81,6 +127,7 @@ type component struct {
 type attribute struct {
 	vertexFormat
 	bytes      []byte
+	binding    uint32
 	offset     uint64
 	stride     uint64
 	instanced  bool
@@ -178,11 +225,9 @@ func (f *fetcher) make(r *run, va *VertexAttribute) (*attribute, error) {
 		return nil, fmt.Errorf("format %v of the attribute at location %d is none of vertices", va.Format, va.Location)
 	}
 	binding := r.state.Bindings[va.Binding]
-	a := attribute{vertexFormat: format, offset: uint64(va.Offset), stride: uint64(binding.Stride),
+	a := attribute{vertexFormat: format, binding: va.Binding, offset: uint64(va.Offset), stride: uint64(binding.Stride),
 		instanced: binding.Instanced, divisor: binding.Divisor}
-	if uint64(va.Binding) < uint64(len(r.draw.Buffers)) {
-		a.bytes = r.draw.Buffers[va.Binding].Bytes
-	}
+	a.bind(r.draw)
 	n := len(f.attributes)
 	if cap(f.attributes) > n { // its components' memory is used again
 		f.attributes = f.attributes[:n+1]
@@ -192,6 +237,21 @@ func (f *fetcher) make(r *run, va *VertexAttribute) (*attribute, error) {
 		f.attributes = append(f.attributes, a)
 	}
 	return &f.attributes[n], nil
+}
+
+// bind takes in the buffer.
+func (a *attribute) bind(d *Draw) {
+	a.bytes = nil
+	if uint64(a.binding) < uint64(len(d.Buffers)) {
+		a.bytes = d.Buffers[a.binding].Bytes
+	}
+}
+
+// rebind takes in the buffers of the next draw.
+func (f *fetcher) rebind(d *Draw) {
+	for i := range f.attributes {
+		f.attributes[i].bind(d)
+	}
 }
 
 // release forgets the buffers.
@@ -207,20 +267,25 @@ func (f *fetcher) release() {
 func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
 	for i := range f.attributes {
 		a := &f.attributes[i]
+		if a.words > 0 {
+			a.fetchWords(r, vertices, instances)
+			continue
+		}
+		if a.table != nil {
+			a.fetchBytes(r, vertices, instances)
+			continue
+		}
 		size := a.codec.Size()
 		for lane, v := range vertices {
 			to := f.gathered[lane*size:][:size]
-			at := a.element(r, v, instances[lane])*a.stride + a.offset
-			if at <= uint64(len(a.bytes)) && uint64(len(a.bytes))-at >= uint64(size) {
-				copy(to, a.bytes[at:])
+			if from := a.texel(r, v, instances[lane], size); from != nil {
+				copy(to, from)
 			} else {
-				clear(to) // robustBufferAccess2
+				clear(to)
 			}
 		}
 		n := len(vertices)
 		switch {
-		case a.words > 0:
-			f.spreadWords(a, n)
 		case a.codec.Class() == texel.Float:
 			a.codec.DecodeFloat(f.floats[:n], f.gathered)
 			f.spreadFloats(a, n)
@@ -250,26 +315,58 @@ func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
 	}
 }
 
-// spreadWords is for components of 32 bits.
-func (f *fetcher) spreadWords(a *attribute, n int) {
-	size := 4 * a.words
-	for _, c := range a.components {
-		if c.slot >= a.words {
-			missing := uint32(0)
-			if c.slot == 3 {
-				missing = 1
-				if a.codec.Class() == texel.Float {
-					missing = math.Float32bits(1)
-				}
+// texel is the attribute of a vertex; nil beyond the end of its buffer, where it reads as zero (robustBufferAccess2).
+func (a *attribute) texel(r *run, vertex, instance uint32, size int) []byte {
+	at := a.element(r, vertex, instance)*a.stride + a.offset
+	if at > uint64(len(a.bytes)) || uint64(len(a.bytes))-at < uint64(size) {
+		return nil
+	}
+	return a.bytes[at:][:size]
+}
+
+// missing is a component that the format lacks: 0, and alpha 1.
+func (a *attribute) missing(slot int) uint32 {
+	switch {
+	case slot != 3:
+		return 0
+	case a.scaled || a.codec.Class() == texel.Float:
+		return math.Float32bits(1)
+	}
+	return 1
+}
+
+// fetchWords is for components of 32 bits.
+func (a *attribute) fetchWords(r *run, vertices, instances []uint32) {
+	for lane, v := range vertices {
+		from := a.texel(r, v, instances[lane], 4*a.words)
+		for i := range a.components {
+			switch c := &a.components[i]; {
+			case c.slot >= a.words:
+				c.dst[lane] = a.missing(c.slot)
+			case from == nil:
+				c.dst[lane] = 0
+			default:
+				c.dst[lane] = binary.LittleEndian.Uint32(from[4*c.slot:])
 			}
-			for lane := range n {
-				c.dst[lane] = missing
-			}
-			continue
 		}
-		src := f.gathered[4*c.slot:]
-		for lane := range n {
-			c.dst[lane] = binary.LittleEndian.Uint32(src[lane*size:])
+	}
+}
+
+// fetchBytes is for components of a byte each.
+func (a *attribute) fetchBytes(r *run, vertices, instances []uint32) {
+	size := a.codec.Size()
+	for lane, v := range vertices {
+		from := a.texel(r, v, instances[lane], size)
+		for i := range a.components {
+			c := &a.components[i]
+			switch at := a.places[c.slot&3]; {
+			case at < 0:
+				c.dst[lane] = a.missing(c.slot)
+			case from == nil:
+				c.dst[lane] = 0
+			default:
+				c.dst[lane] = a.table[from[at]]
+			}
 		}
 	}
 }

@@ -197,7 +197,15 @@ func FuzzDraw(f *testing.F) {
 		s := hostile(t, &choices{data})
 		start := time.Now()
 		s.Vertex.Stop = func(uint64) bool { return time.Since(start) > 20*time.Second }
-		if err := s.Execute(); errors.Is(err, compute.ErrStopped) {
+		var series Series
+		err := series.Draw(&s.Draw)
+		if err == nil {
+			err = series.Draw(&s.Draw)
+		}
+		if err == nil {
+			err = series.End()
+		}
+		if errors.Is(err, compute.ErrStopped) {
 			t.Fatal("the draw takes too long")
 		} else if err != nil {
 			t.Fatal(err)

@@ -23,11 +23,11 @@ func (r *run) hides() bool {
 func (b *bins) firstSeen(r *run, list []int32, tile *box) (first int, layer uint32) {
 	at := tile.cut(&b.all)
 	for i := len(list) - 1; i > 0; i-- {
-		it := &b.items[list[i]]
-		if !it.covers(&at, &r.raster.viewports[it.prim.viewport]) {
+		p := &b.prims[list[i]]
+		if !b.items[list[i]].covers(&at, &r.raster.viewports[p.viewport]) {
 			continue
 		}
-		return i, it.prim.layer
+		return i, p.layer
 	}
 	return 0, 0
 }

@@ -137,38 +137,45 @@ func (f *fragmentStage) placeFor(p compute.Place) compute.Place {
 	return p
 }
 
-// commit keeps what the batch needs of the primitive at hand.
-func (f *fragmentStage) commit(r *run) {
-	p := &r.raster.prim
-	f.current = int32(len(f.prims))
-	f.prims = append(f.prims, *p)
-	if b := f.from; b != nil {
-		f.attrs = append(f.attrs, b.attrs[f.item*f.perAttr:][:f.perAttr]...)
-		f.flats = append(f.flats, b.flats[f.item*f.perFlat:][:f.perFlat]...)
-		return
-	}
-	f.attrs, f.flats = f.gather(p, f.attrs, f.flats)
+// primitives are what fragments need of their primitives, and what their inputs are made of.
+type primitives struct {
+	prims []prim
+	attrs []float64
+	flats []uint32
 }
 
-// gather appends what the inputs of a primitive are made of.
-func (f *fragmentStage) gather(p *prim, attrs []float64, flats []uint32) ([]float64, []uint32) {
+func (l *primitives) reset() { l.prims, l.attrs, l.flats = l.prims[:0], l.attrs[:0], l.flats[:0] }
+
+// commit keeps what the batch needs of the primitive at hand.
+func (f *fragmentStage) commit(r *run) {
+	f.current = int32(len(f.own.prims))
+	f.mixed = f.current > 0
+	f.own.add(f, r.raster.at)
+	f.primitives = f.own
+}
+
+// add adds a primitive.
+func (l *primitives) add(f *fragmentStage, p *prim) {
+	l.prims = append(l.prims, *p)
+	if !f.active {
+		return
+	}
 	for i := range f.inputs {
 		switch in := &f.inputs[i]; in.kind {
 		case inputFlat:
-			flats = append(flats, in.from[p.provoker])
+			l.flats = append(l.flats, in.from[p.provoker])
 		case inputInterpolated, inputTerm:
 			if in.shared {
 				continue
 			}
 			first := float(in.from, p.lanes[0])
-			attrs = append(attrs, first, 0, 0)
-			to := attrs[len(attrs)-2:]
+			l.attrs = append(l.attrs, first, 0, 0)
+			to := l.attrs[len(l.attrs)-2:]
 			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
 				to[k-1] = float(in.from, p.lanes[k]) - first
 			}
 		}
 	}
-	return attrs, flats
 }
 
 // locate finds where the lanes lie.
@@ -227,7 +234,7 @@ func (f *fragmentStage) locate(r *run) {
 
 // pairs is how many of the quads are those of the only primitive that there is, and can be gone through by twos.
 func (f *fragmentStage) pairs() int {
-	if !f.wide || len(f.prims) != 1 {
+	if !f.wide || f.mixed {
 		return 0
 	}
 	return len(f.quads) &^ 1
@@ -237,7 +244,7 @@ func (f *fragmentStage) pairs() int {
 func (f *fragmentStage) weigh(w *weights) {
 	n := f.pairs()
 	if n > 0 {
-		weighAVX512(&f.quads[0], n, &f.prims[0], &w.b1[0], &w.b2[0])
+		weighAVX512(&f.quads[0], n, &f.prims[f.quads[0].prim], &w.b1[0], &w.b2[0])
 	}
 	if n < len(f.quads) {
 		weighAVX2(&f.quads[n], len(f.quads)-n, &f.prims[0], &w.b1[4*n], &w.b2[4*n])
@@ -248,7 +255,7 @@ func (f *fragmentStage) weigh(w *weights) {
 func (f *fragmentStage) interpolate(in *fragmentInput, dst []uint32, b1, b2 []float64) {
 	n := f.pairs()
 	if n > 0 {
-		interpolateAVX512(&dst[0], n, &f.attrs[in.at], &b1[0], &b2[0])
+		interpolateAVX512(&dst[0], n, &f.attrs[int(f.quads[0].prim)*f.perAttr+in.at], &b1[0], &b2[0])
 	}
 	if n < len(f.quads) {
 		interpolateAVX2(&dst[4*n], &f.quads[n], len(f.quads)-n, &f.attrs[in.at], 8*f.perAttr, &b1[4*n], &b2[4*n])

@@ -61,6 +61,16 @@ func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //go:noescape
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
 
+// testRowsAVX512 is testQuadsAVX2 for a number of quads that is a multiple of four, and depths of 32 bits.
+//
+//go:noescape
+func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)
+
+// prefetch has the processor read so many bytes of two rows, wherever they lie.
+//
+//go:noescape
+func prefetch(at *byte, bytes, rowPitch int)
+
 // testSamplesAVX2 tests that of a row of quads of two or four samples.
 //
 //go:noescape

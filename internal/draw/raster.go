@@ -66,21 +66,47 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// cut makes a row's interval shorter where a sample of its pixels lies outside of the edge: k is a*x + b*y + c at the
-// sample of pixel 0.
-func (v *interval) cut(e *edge, k int64) {
-	switch {
-	case e.a > 0:
-		if lo := -floorDiv(k, e.a*subpixels); lo > int64(v.lo) {
-			v.lo = int32(min(lo, int64(v.hi)))
-		}
-	case e.a < 0:
-		if hi := floorDiv(k, -e.a*subpixels) + 1; hi < int64(v.hi) {
-			v.hi = int32(max(hi, int64(v.lo)))
-		}
-	case k < 0:
-		v.hi = v.lo
+// side is where an edge cuts the rows of a sample. It goes from one row to the next without a division.
+type side struct {
+	at, rest       int64 // the edge's value at the sample of pixel 0, divided by scale
+	step, stepRest int64 // how much these are more in the next row
+	scale          int64 // how much the value changes from one pixel to the next; 0: at is the value itself
+	left           bool  // it grows: what is inside lies to the right
+}
+
+// begin takes in an edge, and a place in 1/256 pixels.
+func (s *side) begin(e *edge, x, y int64) {
+	k := e.a*x + e.b*y + e.c
+	if e.a == 0 {
+		*s = side{at: k, step: e.b * subpixels}
+		return
 	}
+	slope := max(e.a, -e.a)
+	*s = side{scale: slope * subpixels, left: e.a > 0}
+	s.at, s.step = floorDiv(k, s.scale), floorDiv(e.b, slope)
+	s.rest, s.stepRest = k-s.at*s.scale, (e.b-s.step*slope)*subpixels
+}
+
+// next goes to the next row.
+func (s *side) next() {
+	s.at, s.rest = s.at+s.step, s.rest+s.stepRest
+	if s.rest >= s.scale && s.scale > 0 {
+		s.at, s.rest = s.at+1, s.rest-s.scale
+	}
+}
+
+// cut makes the interval from lo to hi shorter where the sample of a pixel lies outside of the edge. It may become one
+// that ends before it begins.
+func (s *side) cut(lo, hi int64) (int64, int64) {
+	switch {
+	case s.left:
+		return max(lo, -s.at), hi
+	case s.scale != 0:
+		return lo, min(hi, s.at+1)
+	case s.at < 0:
+		return lo, lo
+	}
+	return lo, hi
 }
 
 // fill makes fragments of the samples in a polygon. The numbers are exact: coordinates have 29 bits at most.
@@ -89,6 +115,9 @@ func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
 	for i := 1; i < s.n; i++ {
 		x0, x1 = min(x0, s.x[i]), max(x1, s.x[i])
 		y0, y1 = min(y0, s.y[i]), max(y1, s.y[i])
+	}
+	if inViewport && x0 >= v.left && x1 <= v.right && y0 >= v.top && y1 <= v.bottom {
+		inViewport = false // none of its samples lies outside: those on right and bottom edges are not its own
 	}
 	if inViewport {
 		x0, x1, y0, y1 = max(x0, v.left), min(x1, v.right), max(y0, v.top), min(y1, v.bottom)
@@ -107,37 +136,42 @@ func (r *run) fill(s *polygonShape, v *viewport, inViewport bool) {
 func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 	z := &r.raster
 	left, right, top, bottom := in.left, in.right, in.top, in.bottom
-	var edges [4]edge
 	n := s.n
-	for i := range n {
-		edges[i] = s.edgeOf(i, (i+1)%n)
-	}
 	if (right-left)*(bottom-top) >= wholeBox && s.covers(in, v, inViewport) {
 		n, inViewport = 0, false // no row is cut
 	}
-	for y := top &^ 1; y < bottom; y += 2 {
+	if r.tests.rows.ok {
+		r.tests.rows.begin(r)
+	}
+	first := top &^ 1
+	for j := range n {
+		e := s.edgeOf(j, (j+1)%s.n)
+		for i := range z.samples {
+			z.sides[i][j].begin(&e, z.positions[i][0], int64(first)*subpixels+z.positions[i][1])
+		}
+	}
+	for y := first; y < bottom; y += 2 {
 		from, to := right, left
 		for row := range int32(2) {
 			for i := range z.samples {
-				span := &z.rows[row][i]
-				*span = interval{left, right}
-				at := int64(y+row)*subpixels + z.positions[i][1]
-				if y+row < top || y+row >= bottom || inViewport && (at < v.top || at >= v.bottom) {
-					span.hi = left
+				out := y+row < top || y+row >= bottom
+				lo, hi := int64(left), int64(right)
+				if inViewport {
+					at, sx := int64(y+row)*subpixels+z.positions[i][1], z.positions[i][0]
+					lo, hi = max(lo, (v.left-sx+subpixels-1)>>8), min(hi, (v.right-sx+subpixels-1)>>8)
+					out = out || at < v.top || at >= v.bottom
+				}
+				sides := z.sides[i][:n]
+				for j := range sides {
+					lo, hi = sides[j].cut(lo, hi)
+					sides[j].next()
+				}
+				if out || lo >= hi {
+					z.rows[row][i] = interval{left, left}
 					continue
 				}
-				sx := z.positions[i][0]
-				if inViewport {
-					span.lo = max(left, int32((v.left-sx+subpixels-1)>>8))
-					span.hi = max(span.lo, min(right, int32((v.right-sx+subpixels-1)>>8)))
-				}
-				for j := range edges[:n] {
-					e := &edges[j]
-					span.cut(e, e.a*sx+e.b*at+e.c)
-				}
-				if span.lo < span.hi {
-					from, to = min(from, span.lo), max(to, span.hi)
-				}
+				z.rows[row][i] = interval{int32(lo), int32(hi)}
+				from, to = min(from, int32(lo)), max(to, int32(hi))
 			}
 		}
 		if z.work += int64(max(to-from, 1)); z.work >= stopWork {
@@ -206,33 +240,25 @@ func (r *run) fillRow(from, to, y int32) {
 // fillRowOnce is fillRow for one sample.
 func (r *run) fillRowOnce(from, to, y int32) {
 	a, b := r.raster.rows[0][0], r.raster.rows[1][0]
-	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all four pixels are covered
-	inside := func(v interval, x int32) uint16 {
-		if x >= v.lo && x < v.hi {
-			return 1
-		}
-		return 0
-	}
-	full0, full1 := to, to
 	if r.shading.plain {
-		full0, full1 = (lo+1)&^1, hi&^1
+		r.shading.addRow(r, from, to, y, a, b)
+		return
 	}
 	for x := from &^ 1; x < to; x += 2 {
-		if x == full0 && x < full1 {
-			if r.shading.addFull(r, x, full1, y); r.err != nil || full1 >= to {
-				return
-			}
-			x = full1
-		}
-		cover := [4]uint16{1, 1, 1, 1}
-		if x < lo || x+1 >= hi {
-			cover = [4]uint16{inside(a, x), inside(a, x+1), inside(b, x), inside(b, x+1)}
-			if cover == [4]uint16{} {
-				continue
-			}
+		cover := [4]uint16{a.has(x), a.has(x + 1), b.has(x), b.has(x + 1)}
+		if cover == [4]uint16{} {
+			continue
 		}
 		if r.shading.quad(r, x, y, &cover); r.err != nil {
 			return
 		}
 	}
+}
+
+// has is 1 for a pixel of the interval, otherwise 0.
+func (v interval) has(x int32) uint16 {
+	if uint32(x-v.lo) < uint32(v.hi-v.lo) {
+		return 1
+	}
+	return 0
 }

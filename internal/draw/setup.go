@@ -58,15 +58,17 @@ type rasterizer struct {
 
 	lines        lineState
 	work         int64               // pixels of rows since Stop was asked
+	sides        [16][4]side         // of a sample and an edge
 	rows         [2][16]interval     // of a row of quads and a sample
 	covers, raws [rowQuads][4]uint16 // of a row of quads that are tested together
-	prim         prim                // the one that is being rasterized
+	prim         prim                // the one that is being set up
+	at           *prim               // the one that is being filled: that one, or one of the bins
 }
 
 // prepare takes in the state.
 func (z *rasterizer) prepare(r *run) {
 	s := r.state
-	z.lines, z.work = lineState{}, 0
+	z.lines, z.work, z.at = lineState{}, 0, &z.prim
 	z.depthClip, z.symmetric = s.DepthClip, s.MinusOneToOne
 	samples := max(s.Samples, 1)
 	if r.pass.Samples != 0 {

@@ -3,7 +3,6 @@ package draw
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"farside/compute"
 	"farside/spirv"
@@ -60,28 +59,27 @@ type fragmentStage struct {
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
 
-	quads     []quad
-	complete  int // of quads: those that addFull has added
-	prims     []prim
-	current   int32 // of prims; -1: the primitive at hand isn't there yet
-	from      *bins // nil: the primitive at hand is what has just been set up
-	item      int   // of from
-	attrs     []float64
-	flats     []uint32
-	perAttr   int // of a primitive
-	perFlat   int
-	inputs    []fragmentInput
-	places    [6]weights
-	positions [3]location
-	mask      []uint8
-	effects   []uint8
+	quads      []quad
+	complete   int // of quads: those that addFull has added
+	primitives     // that the quads have: own, or the bins'
+	own        primitives
+	binned     bool  // they are the bins'
+	current    int32 // of prims; -1: the primitive at hand isn't there yet
+	mixed      bool  // not all quads have the first one's primitive
+	perAttr    int   // of a primitive
+	perFlat    int
+	inputs     []fragmentInput
+	places     [6]weights
+	positions  [3]location
+	mask       []uint8
+	effects    []uint8
 
 	depthOut, stencilOut, maskOut []uint32
 	outputs                       outputStage
 }
 
 func (f *fragmentStage) release() {
-	f.batch, f.from = nil, nil
+	f.batch, f.primitives = nil, primitives{}
 	clear(f.inputs)
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	f.outputs.release()
@@ -92,6 +90,7 @@ func (f *fragmentStage) prepareNone(r *run) {
 	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
 	f.plain, f.perSample = false, false
 	f.vector = !r.draw.InOrder && vectors()
+	f.wide = f.vector && wide()
 	f.quads, f.complete = f.quads[:0], 0
 	r.tests.planRows(r)
 }
@@ -112,8 +111,11 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.perSample = r.raster.samples > 1 && (f.modes.PerSample ||
 		s.SampleShading && float64(s.MinSamples)*float64(r.raster.samples) > 1)
 	f.needQuads = f.modes.Derivatives
-	f.quads, f.prims, f.attrs, f.flats, f.current = f.quads[:0], f.prims[:0], f.attrs[:0], f.flats[:0], -1
-	f.complete = 0
+	if cap(f.quads) < f.lanes/4 {
+		f.quads = make([]quad, f.lanes/4)
+	}
+	f.binned = false
+	f.empty()
 	if cap(f.mask) < f.lanes/8 {
 		f.mask, f.effects = make([]uint8, f.lanes/8), make([]uint8, f.lanes/8)
 	}
@@ -164,10 +166,16 @@ func (f *fragmentStage) testTime(r *run) testTime {
 }
 
 // begin begins the primitive at hand, whose planes are known now.
-func (f *fragmentStage) begin() { f.current, f.from = -1, nil }
+func (f *fragmentStage) begin() { f.current = -1 }
+
+// beginBins has the primitives to come be the bins'. There are no quads.
+func (f *fragmentStage) beginBins(b *bins) { f.primitives, f.binned = b.primitives, true }
 
 // beginBinned begins a primitive that has waited.
-func (f *fragmentStage) beginBinned(b *bins, item int) { f.current, f.from, f.item = -1, b, item }
+func (f *fragmentStage) beginBinned(item int) {
+	f.current = int32(item)
+	f.mixed = f.mixed || len(f.quads) > 0 && f.quads[0].prim != f.current
+}
 
 // quad takes a quad of the primitive at hand: the samples that it covers.
 func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
@@ -181,7 +189,7 @@ func (f *fragmentStage) quad(r *run, x, y int32, cover *[4]uint16) {
 		}
 		return
 	}
-	p := &z.prim
+	p := z.at
 	if z.lines.stippled {
 		z.lines.stippleBits(r.state, x, y, cover)
 	}
@@ -256,6 +264,57 @@ func (f *fragmentStage) addPlain(r *run, x, y int32, cover *[4]uint16) {
 	}
 }
 
+// expect has the processor read the colours of two rows of pixels, which are written when their quads have been shaded.
+func (f *fragmentStage) expect(r *run, from, to, y int32) {
+	for i := range r.colors {
+		if c := &r.colors[i]; c.planned {
+			size := c.samples * c.size
+			prefetch(&c.bytes[c.at(from, y, r.raster.at.layer)], int(to-from)*size, c.rowPitch)
+		}
+	}
+}
+
+// addRow adds the quads of two rows of pixels with one sample, of which a and b are covered.
+func (f *fragmentStage) addRow(r *run, from, to, y int32, a, b interval) {
+	c := r.raster.sampleBits & 1
+	if c == 0 {
+		return
+	}
+	if f.when == testsEarly {
+		r.counts.Samples += uint64(a.hi-a.lo) + uint64(b.hi-b.lo)
+	}
+	f.expect(r, from, to, y)
+	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all four pixels are covered
+	all := [4]uint16{1, 1, 1, 1}
+	for x := from &^ 1; x < to; {
+		if f.current < 0 {
+			f.commit(r)
+		}
+		n := len(f.quads)
+		made, k := f.quads[n:f.lanes/4], 0
+		for ; x < to && k < len(made); x += 2 {
+			q := &made[k]
+			q.x, q.y, q.prim, q.sample = x, y, f.current, -1
+			if x >= lo && x+2 <= hi {
+				q.cover, q.raw = all, all
+				f.complete++
+				k++
+				continue
+			}
+			cover := [4]uint16{a.has(x), a.has(x + 1), b.has(x), b.has(x + 1)}
+			q.cover, q.raw = cover, cover
+			if cover != [4]uint16{} {
+				k++
+			}
+		}
+		if f.quads = f.quads[:n+k]; n+k == f.lanes/4 {
+			if f.flush(r); r.err != nil {
+				return
+			}
+		}
+	}
+}
+
 // addFull adds the quads from x to end of a row, of which each has all samples of all pixels.
 func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 	c := r.raster.sampleBits
@@ -269,7 +328,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 		}
 		n := len(f.quads)
 		k := min(int(end-x)/2, f.lanes/4-n)
-		f.quads = slices.Grow(f.quads, k)[:n+k]
+		f.quads = f.quads[:n+k]
 		f.complete += k
 		made := f.quads[n:]
 		prim := f.current
@@ -291,8 +350,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 
 // count counts samples that pass.
 func (r *run) count(cover *[4]uint16) {
-	r.counts.Samples += uint64(bits.OnesCount64(uint64(cover[0]) | uint64(cover[1])<<16 | uint64(cover[2])<<32 |
-		uint64(cover[3])<<48))
+	r.counts.Samples += uint64(bits.OnesCount64(packed(cover)))
 }
 
 // add adds a quad to the batch.
@@ -324,8 +382,16 @@ func (f *fragmentStage) flush(r *run) {
 	}
 	f.finish(r)
 	f.outputs.write(r, f)
-	f.quads, f.prims, f.attrs, f.flats, f.current = f.quads[:0], f.prims[:0], f.attrs[:0], f.flats[:0], -1
-	f.complete = 0
+	f.empty()
+}
+
+// empty forgets the quads.
+func (f *fragmentStage) empty() {
+	f.quads, f.complete, f.mixed = f.quads[:0], 0, false
+	if !f.binned {
+		f.own.reset()
+		f.current = -1
+	}
 }
 
 // setLanes says which lanes run. Helpers do where derivatives need them.
@@ -356,16 +422,15 @@ func (f *fragmentStage) setLanes(r *run) {
 
 // lanes is a bit for each pixel of which a sample is covered.
 func (q *quad) lanes() (set uint8) {
-	c := &q.cover
-	if c[0] != 0 && c[1] != 0 && c[2] != 0 && c[3] != 0 {
-		return 15
-	}
-	for k, c := range q.cover {
-		if c != 0 {
-			set |= 1 << k
-		}
-	}
-	return set
+	const low = 0x7fff7fff7fff7fff
+	c := packed(&q.cover)
+	c = (c&low + low | c) &^ low // the highest bit of each pixel's that has any
+	return uint8(c>>15 | c>>30 | c>>45 | c>>60)
+}
+
+// packed is the covers of four pixels in one word.
+func packed(c *[4]uint16) uint64 {
+	return uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
 }
 
 // finish leaves in the quads what samples are to be written: those of lanes that are left, as far as the shader, alpha

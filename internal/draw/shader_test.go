@@ -225,6 +225,15 @@ func (s *scene) vertices(values ...float32) {
 	s.Count = uint32(len(values)*4) / s.state.Bindings[0].Stride
 }
 
+// Execute executes a draw by itself.
+func (d *Draw) Execute() error {
+	var s Series
+	if err := s.Draw(d); err != nil {
+		return err
+	}
+	return s.End()
+}
+
 // draw executes, and checks that nothing but attachments is written.
 func (s *scene) draw(t testing.TB) {
 	t.Helper()

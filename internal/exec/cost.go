@@ -25,7 +25,7 @@ func immediate(s *command.Stream, r Resources) bool {
 	var pipeline *Pipeline
 	for record := range s.Records() {
 		pipeline = boundForCompute(record, r, pipeline)
-		bytes, blocks := cost(record, pipeline)
+		bytes, blocks := cost(record, r, pipeline)
 		if left -= commandBytes; blocks || bytes > uint64(left) {
 			return false
 		}
@@ -59,7 +59,7 @@ func boundForCompute(record *command.Record, r Resources, before *Pipeline) *Pip
 }
 
 // cost estimates the bytes that a command moves. Damaged records cost nothing: executing them finds the damage.
-func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool) {
+func cost(record *command.Record, r Resources, pipeline *Pipeline) (bytes uint64, blocks bool) {
 	switch record.Op {
 	case command.OpFillBuffer:
 		c := new(command.FillBuffer)
@@ -103,12 +103,12 @@ func cost(record *command.Record, pipeline *Pipeline) (bytes uint64, blocks bool
 		return dispatchCost(pipeline, c.GroupCountX, c.GroupCountY, c.GroupCountZ), false
 	case command.OpDispatchIndirect: // the size is not known yet
 		return immediateBytes + 1, false
-	case command.OpBeginRenderPass, command.OpBeginRendering:
-		return passArea(record), false
-	case command.OpNextSubpass, command.OpEndRenderPass, command.OpEndRendering, command.OpClearAttachments,
-		command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage, command.OpClearDepthStencilImage,
-		command.OpExecuteCommands, command.OpDraw, command.OpDrawIndexed, command.OpDrawIndirect,
-		command.OpDrawIndexedIndirect, command.OpDrawIndirectCount, command.OpDrawIndexedIndirectCount, command.OpDrawMulti:
+	case command.OpBeginRenderPass, command.OpBeginRendering: // with what comes at the end of its subpasses
+		return passCost(record, r), false
+	case command.OpClearAttachments, command.OpBlitImage, command.OpResolveImage, command.OpClearColorImage,
+		command.OpClearDepthStencilImage, command.OpExecuteCommands, command.OpDraw, command.OpDrawIndexed,
+		command.OpDrawIndirect, command.OpDrawIndexedIndirect, command.OpDrawIndirectCount,
+		command.OpDrawIndexedIndirectCount, command.OpDrawMulti:
 		return immediateBytes + 1, false
 	case command.OpWaitEvents, command.OpCopyQueryPoolResults:
 		return 0, true

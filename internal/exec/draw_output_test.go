@@ -17,7 +17,7 @@ func outputWorld(t testing.TB) (*hostile, *[]error) {
 	h := passWorld(t)
 	h.Graphics = true
 	before := executeDraw
-	executeDraw = func(*draw.Draw) error { return nil }
+	executeDraw = func(*draw.Series, *draw.Draw) error { return nil }
 	t.Cleanup(func() { executeDraw = before })
 	told := new([]error)
 	h.Told = func(err error) { *told = append(*told, err) }

@@ -212,7 +212,7 @@ func hostileDraws(f *testing.F, h *hostile) *draw.Pass {
 	must(f, err)
 	before := executeDraw
 	f.Cleanup(func() { executeDraw = before })
-	executeDraw = func(d *draw.Draw) error {
+	executeDraw = func(_ *draw.Series, d *draw.Draw) error {
 		s := d.State
 		if len(s.Viewports) != len(s.Scissors) && !s.NoRasterizer || len(s.Viewports) > MaxViewports ||
 			len(s.Blends) > MaxColors || s.Samples != d.Pass.Samples {

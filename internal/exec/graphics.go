@@ -43,6 +43,7 @@ type graphics struct {
 	shaders  boundShaders // from which the pipeline is made, if there are any
 	dynamics dynamics
 	changed  bool // something that state is made of
+	rebound  bool // buffers of vertices
 
 	vertices [MaxVertexBindings]boundBuffer
 	bound    uint32 // of vertices: a bit each
@@ -51,6 +52,10 @@ type graphics struct {
 	indexed  bool         // index is bound
 
 	draw           draw.Draw
+	series         draw.Series
+	drawing        bool       // series may have draws that wait
+	last           int        // the index of the last draw
+	lastOp         command.Op // likewise
 	state          draw.State
 	inputs         map[uint32]draw.VertexBinding // state's, where it can't be the pipeline's
 	blends         [MaxColors]draw.Blend         // likewise
@@ -109,6 +114,8 @@ func (g *graphics) release() {
 	if g.ranges.Load() != nil {
 		g.ranges.Store(nil)
 	}
+	g.series.Drop()
+	g.drawing = false
 	g.draw.Pass = nil
 	g.begin()
 }
@@ -151,12 +158,13 @@ func (r *replay) bindVertexBuffers(c *command.BindVertexBuffers2) error {
 			}
 			g.dynamics.bindings[n].Stride = uint32(b.Stride)
 			g.dynamics.set |= dynamicStride
+			g.changed = true
 		}
 		g.vertices[n] = bound
 		g.buffers[n].Bytes = bound.bytes
 		g.bound |= 1 << n
 	}
-	g.changed = true
+	g.rebound = true
 	return nil
 }
 
@@ -254,6 +262,9 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 		}
 	}
 	if g.changed || g.draw.Pass != r.pass {
+		if err := r.endDraws(); err != nil {
+			return err
+		}
 		if err := g.build(p.Graphics, r.pass, rules); err != nil {
 			return err
 		}
@@ -262,6 +273,12 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 		if o := p.Graphics.Output; o != nil {
 			r.tellOutput(o, rules.outputs)
 		}
+	}
+	if g.rebound {
+		if err := g.checkBuffers(rules); err != nil {
+			return err
+		}
+		g.rebound = false
 	}
 	if g.draw.Indexed = indexed; indexed {
 		g.draw.Indices, g.draw.IndexType = g.index.bytes, g.indices
@@ -306,6 +323,7 @@ func (g *graphics) build(p *Graphics, pass *draw.Pass, rules *drawRules) error {
 	if err := g.buildInputs(p, rules); err != nil {
 		return err
 	}
+	g.rebound = true
 	g.buildBlends(p, pass)
 	if pass.Samples != 0 && s.Samples != pass.Samples {
 		return invalid(rules.samples, "the pipeline has %d samples, the attachments %d", s.Samples, pass.Samples)
@@ -365,7 +383,7 @@ func (g *graphics) buildViewports(p *Graphics, rules *drawRules) error {
 	return nil
 }
 
-// buildInputs makes the vertex input, and looks whether there is a buffer for each attribute.
+// buildInputs makes the vertex input.
 func (g *graphics) buildInputs(p *Graphics, rules *drawRules) error {
 	s, d := &g.state, &g.dynamics
 	switch {
@@ -387,6 +405,12 @@ func (g *graphics) buildInputs(p *Graphics, rules *drawRules) error {
 		}
 		s.Bindings = g.inputs
 	}
+	return nil
+}
+
+// checkBuffers looks whether there is a buffer for each attribute.
+func (g *graphics) checkBuffers(rules *drawRules) error {
+	s := &g.state
 	for i := range s.Attributes {
 		if n := s.Attributes[i].Binding; g.bound&(1<<n) == 0 {
 			return invalid(rules.buffers, "attribute %d is read from binding %d, to which no buffer is bound",
@@ -427,7 +451,7 @@ func (g *graphics) buildBlends(p *Graphics, pass *draw.Pass) {
 	s.Blends = g.blends[:n]
 }
 
-// drawOne executes the draw that has been made, and counts what it did for the queries that are active.
+// drawOne executes the draw that has been made, or has it wait with those before it.
 func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, instances, index uint32) error {
 	if count == 0 || instances == 0 {
 		return nil
@@ -436,19 +460,49 @@ func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, inst
 	d := &g.draw
 	d.First, d.Count, d.VertexOffset = first, count, vertexOffset
 	d.Instance, d.Instances, d.DrawIndex = instance, instances, index
-	if d.Statistics = nil; len(g.queries) > 0 {
-		g.statistics = draw.Statistics{}
-		d.Statistics = &g.statistics
+	if !g.drawing {
+		g.drawing = true
+		if d.Statistics = nil; len(g.queries) > 0 {
+			g.statistics = draw.Statistics{}
+			d.Statistics = &g.statistics
+		}
 	}
-	switch err := executeDraw(d); {
-	case err == nil:
+	g.last, g.lastOp = r.index, r.op
+	if err := executeDraw(&g.series, d); err != nil {
+		return r.drawError(err)
+	}
+	if !r.plain() || r.device.Watch != nil || r != &r.queue.replay { // somebody asks about each command
+		return r.endDraws()
+	}
+	return nil
+}
+
+// drawError is what a command fails with for the error of a draw.
+func (r *replay) drawError(err error) error {
+	switch {
 	case !errors.Is(err, compute.ErrStopped):
 		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "%w", err)
 	case r.device.stopped():
 		return fmt.Errorf("%w: %w", syncobj.ErrStopped, err)
-	default:
-		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID,
-			"the draw takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
+	}
+	return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID,
+		"the draw takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
+}
+
+// executeDraw executes a draw; tests put another function here.
+var executeDraw = (*draw.Series).Draw
+
+// endDraws does what is left of the draws that wait, and counts what they did for the queries that are active. An error
+// is that of the last of them.
+func (r *replay) endDraws() error {
+	g := &r.graphics
+	if !g.drawing {
+		return nil
+	}
+	g.drawing = false
+	if err := g.series.End(); err != nil {
+		r.index, r.op = g.last, g.lastOp
+		return r.failed(r.drawError(err))
 	}
 	for i := range g.queries {
 		g.queries[i].count(&g.statistics)
@@ -456,5 +510,24 @@ func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, inst
 	return nil
 }
 
-// executeDraw executes a draw; tests put another function here.
-var executeDraw = (*draw.Draw).Execute
+// goesOn says whether draws may wait beyond a command for those to come: it changes nothing that they need.
+func goesOn(op command.Op) bool {
+	switch op {
+	case command.OpDraw, command.OpDrawIndexed, command.OpDrawIndirect, command.OpDrawIndexedIndirect,
+		command.OpDrawIndirectCount, command.OpDrawIndexedIndirectCount, command.OpDrawMulti, command.OpBindVertexBuffers2,
+		command.OpBindIndexBuffer, command.OpBindIndexBuffer2, command.OpDebugLabel:
+		return true
+	}
+	return false
+}
+
+// before ends the draws that wait, if the next command may not come before their end.
+func (r *replay) before(op command.Op) error {
+	switch {
+	case goesOn(op):
+		return nil
+	case op == command.OpPushConstants && !r.graphics.series.ReadsConstants():
+		return nil
+	}
+	return r.endDraws()
+}

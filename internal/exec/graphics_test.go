@@ -38,7 +38,7 @@ func newDrawTest(t testing.TB) *drawTest {
 	d := &drawTest{world: newWorld(t), pass: draw.Pass{Samples: 1, Colors: make([]draw.Target, 2)}}
 	d.Graphics = true
 	before := executeDraw
-	executeDraw = func(c *draw.Draw) error {
+	executeDraw = func(_ *draw.Series, c *draw.Draw) error {
 		at := drawn{c.Indexed, c.First, c.Count, c.Instance, c.Instances, c.DrawIndex, c.VertexOffset, *c.State, nil,
 			len(c.Indices)}
 		for _, a := range c.State.Attributes {
@@ -438,7 +438,7 @@ func TestDrawQueries(t *testing.T) {
 // TestDrawAllocates draws again and again: no draw may allocate memory.
 func TestDrawAllocates(t *testing.T) {
 	d := newDrawTest(t)
-	executeDraw = func(*draw.Draw) error { return nil }
+	executeDraw = func(*draw.Series, *draw.Draw) error { return nil }
 	q := NewQueue(&d.Device)
 	b := d.record(t, func(s *command.Stream) {
 		must(t, s.BindPipeline(graphics1, 3))

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math/bits"
+
 	"farside/internal/command"
 	"farside/internal/draw"
 	"farside/internal/pass"
@@ -299,20 +301,64 @@ func (r *replay) passCommand(record *command.Record) error {
 	return r.malformed()
 }
 
-// passArea is about how many bytes the load operations of a pass write, as cost counts them.
-func passArea(record *command.Record) uint64 {
-	texels := func(area vk.Rect2D, attachments int) uint64 {
-		return min(uint64(area.Extent.Width)*uint64(area.Extent.Height), immediateBytes+1) * uint64(attachments) * 8
-	}
+// passCost is about how many bytes a pass clears and resolves, as cost counts them, from its begin to its end.
+func passCost(record *command.Record, r Resources) uint64 {
 	switch record.Op {
 	case command.OpBeginRenderPass:
 		c := new(command.BeginRenderPass)
 		record.BeginRenderPass(c)
-		return texels(c.Area, 1+len(c.Clears))
+		p, err := r.RenderPass(c.RenderPass)
+		if err != nil {
+			return 0 // executing it finds that
+		}
+		layers := uint32(1)
+		if f, err := r.Framebuffer(c.Framebuffer); err == nil {
+			layers = f.Layers
+		}
+		return passBytes(p, c.Area, layers)
 	case command.OpBeginRendering:
 		c := new(command.BeginRendering)
 		record.BeginRendering(c)
-		return texels(c.Area, len(c.Attachments))
+		n := 0
+		for i := range c.Attachments {
+			a := &c.Attachments[i]
+			if a.View != 0 && a.Load == vk.ATTACHMENT_LOAD_OP_CLEAR {
+				n++
+			}
+			if a.View != 0 && a.Resolve != 0 && a.Mode != vk.RESOLVE_MODE_NONE {
+				n++
+			}
+		}
+		return texelBytes(c.Area, max(c.Layers, uint32(bits.OnesCount32(c.ViewMask))), n)
 	}
 	return 0
+}
+
+// passBytes is passCost of a render pass.
+func passBytes(p *pass.RenderPass, area vk.Rect2D, layers uint32) uint64 {
+	n := 0
+	for i := range p.Attachments {
+		if a := &p.Attachments[i]; a.Load == vk.ATTACHMENT_LOAD_OP_CLEAR || a.StencilLoad == vk.ATTACHMENT_LOAD_OP_CLEAR {
+			n++
+		}
+	}
+	for i := range p.Subpasses {
+		s := &p.Subpasses[i]
+		layers = max(layers, uint32(bits.OnesCount32(s.ViewMask)))
+		for _, ref := range s.Colors {
+			if ref.Resolve != pass.Unused {
+				n++
+			}
+		}
+		if s.Depth.Resolve != pass.Unused || s.Stencil.Resolve != pass.Unused {
+			n++
+		}
+	}
+	return texelBytes(area, layers, n)
+}
+
+// texelBytes is about how many bytes an operation on n attachments moves.
+func texelBytes(area vk.Rect2D, layers uint32, n int) uint64 {
+	texels := min(uint64(area.Extent.Width)*uint64(area.Extent.Height), immediateBytes+1)
+	return texels * 8 * uint64(n) * uint64(layers)
 }

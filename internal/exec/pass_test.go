@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"farside/internal/command"
@@ -296,5 +297,43 @@ func clearingLayers(begin func() *command.BeginRenderPass, first, count uint32) 
 		}
 		return s.ClearAttachments([]vk.ClearAttachment{{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT}},
 			[]vk.ClearRect{{Rect: area(1, 1), BaseArrayLayer: first, LayerCount: count}})
+	}
+}
+
+// TestPassCost says which passes the submitting thread may run.
+func TestPassCost(t *testing.T) {
+	h := passWorld(t)
+	rendering := func(width uint32, load vk.AttachmentLoadOp, resolve vk.ImageView) func(*command.Stream) error {
+		return func(s *command.Stream) error {
+			return errors.Join(s.BeginRendering(&command.BeginRendering{Area: area(width, 1000), Layers: 1,
+				Attachments: []command.RenderingAttachment{
+					{View: 1, Load: load, Resolve: resolve, Mode: vk.RESOLVE_MODE_AVERAGE_BIT}, {}, {}}}), s.EndRendering())
+		}
+	}
+	instance := func(p vk.RenderPass, width uint32) func(*command.Stream) error {
+		return func(s *command.Stream) error {
+			return errors.Join(s.BeginRenderPass(&command.BeginRenderPass{RenderPass: p, Framebuffer: vk.Framebuffer(p),
+				Area: area(width, 8)}), s.NextSubpass(0), s.EndRenderPass())
+		}
+	}
+	for what, test := range map[string]struct {
+		add  func(s *command.Stream) error
+		want bool
+	}{
+		"a rendering that loads":         {rendering(1000, vk.ATTACHMENT_LOAD_OP_LOAD, 0), true},
+		"one that clears a little":       {rendering(8, vk.ATTACHMENT_LOAD_OP_CLEAR, 0), true},
+		"one that clears much":           {rendering(1000, vk.ATTACHMENT_LOAD_OP_CLEAR, 0), false},
+		"one that resolves much":         {rendering(1000, vk.ATTACHMENT_LOAD_OP_LOAD, 4), false},
+		"a render pass of a few pixels":  {instance(1, 16), true},
+		"one of many":                    {instance(1, 100000), false},
+		"one of many that has no colors": {instance(2, 100000), false},
+		"one that isn't there":           {instance(9, 100000), true},
+		"one that draws": {func(s *command.Stream) error {
+			return errors.Join(rendering(8, vk.ATTACHMENT_LOAD_OP_LOAD, 0)(s), s.Draw(3, 1, 0, 0))
+		}, false},
+	} {
+		if got := immediate(h.record(t, func(s *command.Stream) { must(t, test.add(s)) }).stream, h); got != test.want {
+			t.Errorf("%s: the submitting thread runs it: %v", what, got)
+		}
 	}
 }

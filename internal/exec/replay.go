@@ -42,6 +42,11 @@ func (r *replay) run(s *command.Stream, mask uint32) error {
 func (r *replay) stream(s *command.Stream, secondary bool) error {
 	plain := r.plain()
 	for record := range s.Records() {
+		if r.graphics.drawing {
+			if err := r.before(record.Op); err != nil {
+				return err
+			}
+		}
 		r.op = record.Op
 		var err error
 		if plain && record.Op != command.OpExecuteCommands { // the shortest way for what takes the shortest time
@@ -76,7 +81,7 @@ func (r *replay) stream(s *command.Stream, secondary bool) error {
 	if err := s.Err(); err != nil {
 		return r.failed(err)
 	}
-	return nil
+	return r.endDraws()
 }
 
 // plain says whether nobody asks about commands, and one physical device executes them.

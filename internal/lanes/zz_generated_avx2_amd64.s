@@ -1480,39 +1480,41 @@ TEXT ·avx2Greatest(SB), NOSPLIT, $0-24
 
 // func avx2ReadUnorm8x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm8x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm8x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y1
@@ -1577,38 +1579,40 @@ GLOBL w3f800000<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm8x1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y0
 	VCVTDQ2PS   Y0, Y0
@@ -1617,29 +1621,29 @@ TEXT ·avx2QuadUnorm8x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y0
 	VCVTDQ2PS   Y0, Y0
@@ -1651,29 +1655,29 @@ TEXT ·avx2QuadUnorm8x1(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPAND       w000000ff<>+0(SB), Y2, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -1682,28 +1686,28 @@ TEXT ·avx2QuadUnorm8x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRB     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRB     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRB     $0x08, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRB     $0x0c, (BX)(DX*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRB     $0x00, (BX)(DX*1), X2, X2
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRB     $0x04, (BX)(DX*1), X2, X2
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRB     $0x08, (BX)(DX*1), X2, X2
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRB     $0x0c, (BX)(DX*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y1
@@ -1729,39 +1733,41 @@ TEXT ·avx2QuadUnorm8x1(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm8x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm8x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm8x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y2
@@ -1790,38 +1796,40 @@ TEXT ·avx2ReadUnorm8x2(SB), NOSPLIT, $64-56
 
 // func avx2QuadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm8x2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -1835,29 +1843,29 @@ TEXT ·avx2QuadUnorm8x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y4
 	VCVTDQ2PS   Y4, Y4
@@ -1877,29 +1885,29 @@ TEXT ·avx2QuadUnorm8x2(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X3, X3
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X3, X3
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X3, X3
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPAND       w000000ff<>+0(SB), Y3, Y4
 	VCVTDQ2PS   Y4, Y4
@@ -1913,28 +1921,28 @@ TEXT ·avx2QuadUnorm8x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X3, X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X3, X3
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y3
@@ -1970,37 +1978,39 @@ TEXT ·avx2QuadUnorm8x2(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm8x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm8x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm8x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y2
@@ -2036,36 +2046,38 @@ TEXT ·avx2ReadUnorm8x4(SB), NOSPLIT, $64-56
 
 // func avx2QuadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm8x4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -2088,27 +2100,27 @@ TEXT ·avx2QuadUnorm8x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -2143,27 +2155,27 @@ TEXT ·avx2QuadUnorm8x4(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     32(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X5
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X5, X5
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X5, X5
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X5, X5
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X5
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X5, X5
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X5, X5
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y5
 	VPAND       w000000ff<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -2186,26 +2198,26 @@ TEXT ·avx2QuadUnorm8x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y5
@@ -2260,39 +2272,41 @@ TEXT ·avx2QuadUnorm8x4(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm16x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm16x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm16x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y1
@@ -2347,38 +2361,40 @@ GLOBL w37800080<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm16x1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w0000ffff<>+0(SB), Y0, Y0
 	VCVTDQ2PS   Y0, Y0
@@ -2387,29 +2403,29 @@ TEXT ·avx2QuadUnorm16x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w0000ffff<>+0(SB), Y0, Y0
 	VCVTDQ2PS   Y0, Y0
@@ -2421,29 +2437,29 @@ TEXT ·avx2QuadUnorm16x1(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPAND       w0000ffff<>+0(SB), Y2, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -2452,28 +2468,28 @@ TEXT ·avx2QuadUnorm16x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X2, X2
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X2, X2
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X2, X2
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y1
@@ -2499,37 +2515,39 @@ TEXT ·avx2QuadUnorm16x1(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm16x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm16x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm16x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y2
@@ -2557,36 +2575,38 @@ TEXT ·avx2ReadUnorm16x2(SB), NOSPLIT, $64-56
 
 // func avx2QuadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm16x2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w0000ffff<>+0(SB), Y0, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -2599,27 +2619,27 @@ TEXT ·avx2QuadUnorm16x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w0000ffff<>+0(SB), Y0, Y4
 	VCVTDQ2PS   Y4, Y4
@@ -2638,27 +2658,27 @@ TEXT ·avx2QuadUnorm16x2(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X3, X3
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPAND       w0000ffff<>+0(SB), Y3, Y4
 	VCVTDQ2PS   Y4, Y4
@@ -2671,26 +2691,26 @@ TEXT ·avx2QuadUnorm16x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X3, X3
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y3
@@ -2725,37 +2745,39 @@ TEXT ·avx2QuadUnorm16x2(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm16x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm16x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm16x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y4, Y4, Y4
 	VPCMPGTQ    Y0, Y4, Y4
 	VPANDN      Y0, Y4, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y4, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVQ       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVHPS     (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVQ       (CX)(AX*1), X3
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVHPS     (CX)(AX*1), X3, X3
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVQ       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VMOVHPS     (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VMOVQ       (CX)(AX*1), X4
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VMOVHPS     (CX)(AX*1), X4, X4
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VINSERTI128 $0x01, X4, Y3, Y2
@@ -2792,36 +2814,38 @@ TEXT ·avx2ReadUnorm16x4(SB), NOSPLIT, $64-56
 
 // func avx2QuadUnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm16x4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X2
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X2, X2
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X2
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X2, X2
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VINSERTI128 $0x01, X3, Y2, Y1
 	VSHUFPS     $0x88, Y1, Y0, Y2
@@ -2845,27 +2869,27 @@ TEXT ·avx2QuadUnorm16x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X4
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X4, X4
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X7
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X7, X7
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X4
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X4, X4
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X7
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X7, X7
 	VINSERTI128 $0x01, X0, Y3, Y0
 	VINSERTI128 $0x01, X7, Y4, Y3
 	VSHUFPS     $0x88, Y3, Y0, Y4
@@ -2901,27 +2925,27 @@ TEXT ·avx2QuadUnorm16x4(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X7
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X7, X7
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X8
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X8, X8
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X5
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X5, X5
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X7
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X7, X7
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X8
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X8, X8
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X5
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X3, Y7, Y3
 	VINSERTI128 $0x01, X5, Y8, Y5
 	VSHUFPS     $0x88, Y5, Y3, Y6
@@ -2945,26 +2969,26 @@ TEXT ·avx2QuadUnorm16x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DX
 	VMOVQ       (BX)(DX*1), X7
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VMOVHPS     (BX)(DX*1), X7, X7
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VMOVQ       (BX)(DX*1), X8
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VMOVHPS     (BX)(DX*1), X8, X8
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVQ       (BX)(DX*1), X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VMOVHPS     (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VMOVQ       (BX)(DX*1), X11
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VMOVHPS     (BX)(DX*1), X11, X11
 	VINSERTI128 $0x01, X3, Y7, Y3
 	VINSERTI128 $0x01, X11, Y8, Y7
@@ -3020,39 +3044,41 @@ TEXT ·avx2QuadUnorm16x4(SB), NOSPLIT, $64-64
 
 // func avx2ReadSnorm8x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadSnorm8x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSnorm8x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x18, Y1, Y1
@@ -3109,38 +3135,40 @@ GLOBL w3c010204<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadSnorm8x1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPSLLD      $0x18, Y0, Y0
 	VPSRAD      $0x18, Y0, Y0
@@ -3151,29 +3179,29 @@ TEXT ·avx2QuadSnorm8x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      (CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      32(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPSLLD      $0x18, Y2, Y2
 	VPSRAD      $0x18, Y2, Y2
@@ -3187,29 +3215,29 @@ TEXT ·avx2QuadSnorm8x1(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRB     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRB     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRB     $0x08, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRB     $0x0c, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRB     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRB     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRB     $0x08, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRB     $0x0c, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPSLLD      $0x18, Y2, Y2
 	VPSRAD      $0x18, Y2, Y2
@@ -3220,28 +3248,28 @@ TEXT ·avx2QuadSnorm8x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRB     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRB     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRB     $0x08, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRB     $0x0c, (BX)(DX*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRB     $0x00, (BX)(DX*1), X3, X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRB     $0x04, (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRB     $0x08, (BX)(DX*1), X3, X3
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRB     $0x0c, (BX)(DX*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y1
 	VPSLLD      $0x18, Y1, Y1
@@ -3269,39 +3297,41 @@ TEXT ·avx2QuadSnorm8x1(SB), NOSPLIT, $64-64
 
 // func avx2ReadSnorm8x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadSnorm8x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSnorm8x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x18, Y1, Y2
@@ -3333,38 +3363,40 @@ TEXT ·avx2ReadSnorm8x2(SB), NOSPLIT, $64-56
 
 // func avx2QuadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadSnorm8x2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPSLLD      $0x18, Y0, Y2
 	VPSRAD      $0x18, Y2, Y2
@@ -3381,29 +3413,29 @@ TEXT ·avx2QuadSnorm8x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      (CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      32(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X3, X3
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X3, X3
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X3, X3
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPSLLD      $0x18, Y3, Y4
 	VPSRAD      $0x18, Y4, Y4
@@ -3426,29 +3458,29 @@ TEXT ·avx2QuadSnorm8x2(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X3, X3
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X3, X3
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X3, X3
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPSLLD      $0x18, Y3, Y4
 	VPSRAD      $0x18, Y4, Y4
@@ -3465,28 +3497,28 @@ TEXT ·avx2QuadSnorm8x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
+	VMOVDQU     Y5, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X1, X1
 	VPXOR       X5, X5, X5
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X5, X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPSLLD      $0x18, Y1, Y5
@@ -3525,37 +3557,39 @@ TEXT ·avx2QuadSnorm8x2(SB), NOSPLIT, $64-64
 
 // func avx2ReadSnorm8x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadSnorm8x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSnorm8x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x18, Y1, Y2
@@ -3596,36 +3630,38 @@ TEXT ·avx2ReadSnorm8x4(SB), NOSPLIT, $64-56
 
 // func avx2QuadSnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadSnorm8x4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPSLLD      $0x18, Y0, Y2
 	VPSRAD      $0x18, Y2, Y2
@@ -3653,27 +3689,27 @@ TEXT ·avx2QuadSnorm8x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      (CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      32(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X5
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X5, X5
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X5, X5
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X5, X5
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X5
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X5, X5
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X5, X5
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y5
 	VPSLLD      $0x18, Y5, Y6
 	VPSRAD      $0x18, Y6, Y6
@@ -3713,27 +3749,27 @@ TEXT ·avx2QuadSnorm8x4(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     32(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X5
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X5, X5
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X5, X5
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X5, X5
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X5
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X5, X5
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X5, X5
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y5
 	VPSLLD      $0x18, Y5, Y6
 	VPSRAD      $0x18, Y6, Y6
@@ -3761,26 +3797,26 @@ TEXT ·avx2QuadSnorm8x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y9
 	VPADDQ      64(CX), Y9, Y9
 	VPADDQ      (DX), Y9, Y9
-	VMOVDQU     Y9, (SP)
+	VMOVDQU     Y9, (SI)
 	VMOVDQU     96(AX), Y9
 	VPADDQ      96(CX), Y9, Y9
 	VPADDQ      32(DX), Y9, Y9
-	VMOVDQU     Y9, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y9, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X9
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X9, X9
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X9, X9
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X9, X9
 	VINSERTI128 $0x01, X9, Y1, Y1
 	VPSLLD      $0x18, Y1, Y9
@@ -3840,39 +3876,41 @@ TEXT ·avx2QuadSnorm8x4(SB), NOSPLIT, $64-64
 
 // func avx2ReadSnorm16x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadSnorm16x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSnorm16x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x10, Y1, Y1
@@ -3919,38 +3957,40 @@ GLOBL w38000100<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadSnorm16x1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPSLLD      $0x10, Y0, Y0
 	VPSRAD      $0x10, Y0, Y0
@@ -3961,29 +4001,29 @@ TEXT ·avx2QuadSnorm16x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      (CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      32(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPSLLD      $0x10, Y2, Y2
 	VPSRAD      $0x10, Y2, Y2
@@ -3997,29 +4037,29 @@ TEXT ·avx2QuadSnorm16x1(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPSLLD      $0x10, Y2, Y2
 	VPSRAD      $0x10, Y2, Y2
@@ -4030,28 +4070,28 @@ TEXT ·avx2QuadSnorm16x1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X3, X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X3, X3
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y1
 	VPSLLD      $0x10, Y1, Y1
@@ -4079,37 +4119,39 @@ TEXT ·avx2QuadSnorm16x1(SB), NOSPLIT, $64-64
 
 // func avx2ReadSnorm16x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadSnorm16x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSnorm16x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x10, Y1, Y2
@@ -4140,36 +4182,38 @@ TEXT ·avx2ReadSnorm16x2(SB), NOSPLIT, $64-56
 
 // func avx2QuadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadSnorm16x2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPSLLD      $0x10, Y0, Y2
 	VPSRAD      $0x10, Y2, Y2
@@ -4185,27 +4229,27 @@ TEXT ·avx2QuadSnorm16x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      (CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      32(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X3, X3
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPSLLD      $0x10, Y3, Y4
 	VPSRAD      $0x10, Y4, Y4
@@ -4227,27 +4271,27 @@ TEXT ·avx2QuadSnorm16x2(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X3, X3
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPSLLD      $0x10, Y3, Y4
 	VPSRAD      $0x10, Y4, Y4
@@ -4263,26 +4307,26 @@ TEXT ·avx2QuadSnorm16x2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPSLLD      $0x10, Y1, Y5
@@ -4320,37 +4364,39 @@ TEXT ·avx2QuadSnorm16x2(SB), NOSPLIT, $64-64
 
 // func avx2ReadSnorm16x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadSnorm16x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSnorm16x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y4, Y4, Y4
 	VPCMPGTQ    Y0, Y4, Y4
 	VPANDN      Y0, Y4, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y4, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVQ       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVHPS     (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVQ       (CX)(AX*1), X3
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVHPS     (CX)(AX*1), X3, X3
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVQ       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VMOVHPS     (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VMOVQ       (CX)(AX*1), X4
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VMOVHPS     (CX)(AX*1), X4, X4
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VINSERTI128 $0x01, X4, Y3, Y2
@@ -4393,36 +4439,38 @@ TEXT ·avx2ReadSnorm16x4(SB), NOSPLIT, $64-56
 
 // func avx2QuadSnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadSnorm16x4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X2
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X2, X2
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X2
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X2, X2
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VINSERTI128 $0x01, X3, Y2, Y1
 	VSHUFPS     $0x88, Y1, Y0, Y2
@@ -4452,27 +4500,27 @@ TEXT ·avx2QuadSnorm16x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y6
 	VPADDQ      (CX), Y6, Y6
 	VPADDQ      (DX), Y6, Y6
-	VMOVDQU     Y6, (SP)
+	VMOVDQU     Y6, (SI)
 	VMOVDQU     96(AX), Y6
 	VPADDQ      32(CX), Y6, Y6
 	VPADDQ      32(DX), Y6, Y6
-	VMOVDQU     Y6, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X4
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X4, X4
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X6
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X6, X6
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X7
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X7, X7
+	VMOVDQU     Y6, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X4
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X4, X4
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X6
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X6, X6
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X7
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X7, X7
 	VINSERTI128 $0x01, X6, Y3, Y3
 	VINSERTI128 $0x01, X7, Y4, Y6
 	VSHUFPS     $0x88, Y6, Y3, Y8
@@ -4514,27 +4562,27 @@ TEXT ·avx2QuadSnorm16x4(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X4
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X4, X4
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X7
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X7, X7
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X6
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X6, X6
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X4
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X4, X4
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X7
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X7, X7
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X6
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X6, X6
 	VINSERTI128 $0x01, X3, Y4, Y3
 	VINSERTI128 $0x01, X6, Y7, Y6
 	VSHUFPS     $0x88, Y6, Y3, Y8
@@ -4564,26 +4612,26 @@ TEXT ·avx2QuadSnorm16x4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y10
 	VPADDQ      64(CX), Y10, Y10
 	VPADDQ      (DX), Y10, Y10
-	VMOVDQU     Y10, (SP)
+	VMOVDQU     Y10, (SI)
 	VMOVDQU     96(AX), Y10
 	VPADDQ      96(CX), Y10, Y10
 	VPADDQ      32(DX), Y10, Y10
-	VMOVDQU     Y10, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y10, 32(SI)
+	MOVQ        (SI), DX
 	VMOVQ       (BX)(DX*1), X4
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VMOVHPS     (BX)(DX*1), X4, X4
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VMOVQ       (BX)(DX*1), X7
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VMOVHPS     (BX)(DX*1), X7, X7
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVQ       (BX)(DX*1), X10
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VMOVHPS     (BX)(DX*1), X10, X10
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VMOVQ       (BX)(DX*1), X11
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VMOVHPS     (BX)(DX*1), X11, X11
 	VINSERTI128 $0x01, X10, Y4, Y4
 	VINSERTI128 $0x01, X11, Y7, Y7
@@ -4645,39 +4693,41 @@ TEXT ·avx2QuadSnorm16x4(SB), NOSPLIT, $64-64
 
 // func avx2ReadUint8x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadUint8x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUint8x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y1
@@ -4699,39 +4749,41 @@ TEXT ·avx2ReadUint8x1(SB), NOSPLIT, $64-56
 
 // func avx2ReadUint8x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadUint8x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUint8x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y2
@@ -4754,37 +4806,39 @@ TEXT ·avx2ReadUint8x2(SB), NOSPLIT, $64-56
 
 // func avx2ReadUint8x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadUint8x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUint8x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y2
@@ -4808,39 +4862,41 @@ TEXT ·avx2ReadUint8x4(SB), NOSPLIT, $64-56
 
 // func avx2ReadUint16x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadUint16x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUint16x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y1
@@ -4862,37 +4918,39 @@ TEXT ·avx2ReadUint16x1(SB), NOSPLIT, $64-56
 
 // func avx2ReadUint16x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadUint16x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUint16x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y2
@@ -4914,37 +4972,39 @@ TEXT ·avx2ReadUint16x2(SB), NOSPLIT, $64-56
 
 // func avx2ReadUint16x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadUint16x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUint16x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y4, Y4, Y4
 	VPCMPGTQ    Y0, Y4, Y4
 	VPANDN      Y0, Y4, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y4, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVQ       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVHPS     (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVQ       (CX)(AX*1), X3
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVHPS     (CX)(AX*1), X3, X3
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVQ       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VMOVHPS     (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VMOVQ       (CX)(AX*1), X4
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VMOVHPS     (CX)(AX*1), X4, X4
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VINSERTI128 $0x01, X4, Y3, Y2
@@ -4969,39 +5029,41 @@ TEXT ·avx2ReadUint16x4(SB), NOSPLIT, $64-56
 
 // func avx2ReadSint8x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSint8x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSint8x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRB     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRB     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRB     $0x08, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRB     $0x0c, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x18, Y1, Y1
@@ -5024,39 +5086,41 @@ TEXT ·avx2ReadSint8x1(SB), NOSPLIT, $64-56
 
 // func avx2ReadSint8x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSint8x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSint8x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x18, Y1, Y2
@@ -5080,37 +5144,39 @@ TEXT ·avx2ReadSint8x2(SB), NOSPLIT, $64-56
 
 // func avx2ReadSint8x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSint8x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSint8x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x18, Y1, Y2
@@ -5135,39 +5201,41 @@ TEXT ·avx2ReadSint8x4(SB), NOSPLIT, $64-56
 
 // func avx2ReadSint16x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSint16x1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSint16x1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x10, Y1, Y1
@@ -5190,37 +5258,39 @@ TEXT ·avx2ReadSint16x1(SB), NOSPLIT, $64-56
 
 // func avx2ReadSint16x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSint16x2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSint16x2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSLLD      $0x10, Y1, Y2
@@ -5243,37 +5313,39 @@ TEXT ·avx2ReadSint16x2(SB), NOSPLIT, $64-56
 
 // func avx2ReadSint16x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSint16x4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSint16x4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y4, Y4, Y4
 	VPCMPGTQ    Y0, Y4, Y4
 	VPANDN      Y0, Y4, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y4, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVQ       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVHPS     (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVQ       (CX)(AX*1), X3
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVHPS     (CX)(AX*1), X3, X3
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVQ       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VMOVHPS     (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VMOVQ       (CX)(AX*1), X4
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VMOVHPS     (CX)(AX*1), X4, X4
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VINSERTI128 $0x01, X4, Y3, Y2
@@ -5300,37 +5372,39 @@ TEXT ·avx2ReadSint16x4(SB), NOSPLIT, $64-56
 
 // func avx2ReadUnorm8x4BGRA(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm8x4BGRA(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm8x4BGRA(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y2
@@ -5366,36 +5440,38 @@ TEXT ·avx2ReadUnorm8x4BGRA(SB), NOSPLIT, $64-56
 
 // func avx2QuadUnorm8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm8x4BGRA(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -5418,27 +5494,27 @@ TEXT ·avx2QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000000ff<>+0(SB), Y0, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -5473,27 +5549,27 @@ TEXT ·avx2QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     32(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X5
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X5, X5
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X5, X5
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X5, X5
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X5
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X5, X5
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X5, X5
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y5
 	VPAND       w000000ff<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -5516,26 +5592,26 @@ TEXT ·avx2QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPAND       w000000ff<>+0(SB), Y1, Y5
@@ -5590,37 +5666,39 @@ TEXT ·avx2QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm10x3(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm10x3(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm10x3(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000003ff<>+0(SB), Y1, Y2
@@ -5706,36 +5784,38 @@ GLOBL w3eaaaaab<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm10x3(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm10x3(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000003ff<>+0(SB), Y0, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -5758,27 +5838,27 @@ TEXT ·avx2QuadUnorm10x3(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000003ff<>+0(SB), Y0, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -5813,27 +5893,27 @@ TEXT ·avx2QuadUnorm10x3(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     32(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X5
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X5, X5
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X5, X5
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X5, X5
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X5
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X5, X5
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X5, X5
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y5
 	VPAND       w000003ff<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -5856,26 +5936,26 @@ TEXT ·avx2QuadUnorm10x3(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPAND       w000003ff<>+0(SB), Y1, Y5
@@ -5930,37 +6010,39 @@ TEXT ·avx2QuadUnorm10x3(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm10x3BGR(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm10x3BGR(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm10x3BGR(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w000003ff<>+0(SB), Y1, Y2
@@ -5996,36 +6078,38 @@ TEXT ·avx2ReadUnorm10x3BGR(SB), NOSPLIT, $64-56
 
 // func avx2QuadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm10x3BGR(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000003ff<>+0(SB), Y0, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -6048,27 +6132,27 @@ TEXT ·avx2QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w000003ff<>+0(SB), Y0, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -6103,27 +6187,27 @@ TEXT ·avx2QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     32(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X5
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X5, X5
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X5, X5
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X5, X5
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X5
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X5, X5
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X5, X5
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y5
 	VPAND       w000003ff<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
@@ -6146,26 +6230,26 @@ TEXT ·avx2QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPAND       w000003ff<>+0(SB), Y1, Y5
@@ -6220,37 +6304,39 @@ TEXT ·avx2QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
 
 // func avx2ReadUnorm24(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2ReadUnorm24(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadUnorm24(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w00ffffff<>+0(SB), Y1, Y1
@@ -6305,36 +6391,38 @@ GLOBL w33800001<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2QuadUnorm24(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadUnorm24(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w00ffffff<>+0(SB), Y0, Y0
 	VCVTDQ2PS   Y0, Y0
@@ -6343,27 +6431,27 @@ TEXT ·avx2QuadUnorm24(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     96(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w00ffffff<>+0(SB), Y0, Y0
 	VCVTDQ2PS   Y0, Y0
@@ -6375,27 +6463,27 @@ TEXT ·avx2QuadUnorm24(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X2
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X2, X2
+	VMOVDQU     Y2, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X2
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPAND       w00ffffff<>+0(SB), Y2, Y2
 	VCVTDQ2PS   Y2, Y2
@@ -6404,26 +6492,26 @@ TEXT ·avx2QuadUnorm24(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y2, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X2
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X2, X2
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X2, X2
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y1
 	VPAND       w00ffffff<>+0(SB), Y1, Y1
@@ -6449,39 +6537,41 @@ TEXT ·avx2QuadUnorm24(SB), NOSPLIT, $64-64
 
 // func avx2ReadHalf1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, F16C
-TEXT ·avx2ReadHalf1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadHalf1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
 	VPXOR       X2, X2, X2
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X2, X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X2, X2
 	VPXOR       X1, X1, X1
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VPINSRW     $0x00, (CX)(AX*1), X1, X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRW     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRW     $0x04, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRW     $0x06, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPACKUSDW   Y1, Y1, Y1
@@ -6505,38 +6595,40 @@ TEXT ·avx2ReadHalf1(SB), NOSPLIT, $64-56
 
 // func avx2QuadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, F16C
-TEXT ·avx2QuadHalf1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadHalf1(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X0, X0, X0
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X0, X0
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X0, X0
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X0, X0
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPACKUSDW   Y0, Y0, Y0
 	VPERMQ      $0xd8, Y0, Y0
@@ -6544,29 +6636,29 @@ TEXT ·avx2QuadHalf1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      (CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      32(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPACKUSDW   Y2, Y2, Y2
 	VPERMQ      $0xd8, Y2, Y2
@@ -6577,29 +6669,29 @@ TEXT ·avx2QuadHalf1(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
+	VMOVDQU     Y2, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X1, X1
-	MOVQ        8(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X1, X1
+	MOVQ        (SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X1, X1
+	MOVQ        8(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X1, X1
 	VPXOR       X2, X2, X2
-	MOVQ        32(SP), SI
-	VPINSRW     $0x00, (BX)(SI*1), X2, X2
-	MOVQ        40(SP), SI
-	VPINSRW     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRW     $0x04, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRW     $0x06, (BX)(SI*1), X2, X2
+	MOVQ        32(SI), DI
+	VPINSRW     $0x00, (BX)(DI*1), X2, X2
+	MOVQ        40(SI), DI
+	VPINSRW     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRW     $0x04, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRW     $0x06, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPACKUSDW   Y2, Y2, Y2
 	VPERMQ      $0xd8, Y2, Y2
@@ -6607,28 +6699,28 @@ TEXT ·avx2QuadHalf1(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
+	VMOVDQU     Y3, 32(SI)
 	VPXOR       X1, X1, X1
-	MOVQ        (SP), DX
+	MOVQ        (SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X1, X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X1, X1
 	VPXOR       X3, X3, X3
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VPINSRW     $0x00, (BX)(DX*1), X3, X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRW     $0x02, (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRW     $0x04, (BX)(DX*1), X3, X3
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRW     $0x06, (BX)(DX*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y1
 	VPACKUSDW   Y1, Y1, Y1
@@ -6653,37 +6745,39 @@ TEXT ·avx2QuadHalf1(SB), NOSPLIT, $64-64
 
 // func avx2ReadSingle1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSingle1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSingle1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	MOVQ        outside+48(FP), CX
@@ -6704,61 +6798,63 @@ TEXT ·avx2ReadSingle1(SB), NOSPLIT, $64-56
 
 // func avx2QuadSingle1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadSingle1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSingle1(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VMOVDQU     64(AX), Y2
 	VPADDQ      (CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      32(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X2
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X2, X2
+	VMOVDQU     Y2, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X2
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VSUBPS      Y0, Y2, Y2
 	VMULPS      128(AX), Y2, Y2
@@ -6766,51 +6862,51 @@ TEXT ·avx2QuadSingle1(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X2
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X2, X2
+	VMOVDQU     Y2, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X2
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X3, X3
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y1
 	VSUBPS      Y2, Y1, Y1
@@ -6832,37 +6928,39 @@ TEXT ·avx2QuadSingle1(SB), NOSPLIT, $64-64
 
 // func avx2ReadWord1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadWord1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadWord1(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	MOVQ        outside+48(FP), CX
@@ -6883,37 +6981,39 @@ TEXT ·avx2ReadWord1(SB), NOSPLIT, $64-56
 
 // func avx2ReadHalf2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, F16C
-TEXT ·avx2ReadHalf2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadHalf2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y2
@@ -6941,36 +7041,38 @@ TEXT ·avx2ReadHalf2(SB), NOSPLIT, $64-56
 
 // func avx2QuadHalf2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, F16C
-TEXT ·avx2QuadHalf2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadHalf2(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPAND       w0000ffff<>+0(SB), Y0, Y2
 	VPACKUSDW   Y2, Y2, Y2
@@ -6983,27 +7085,27 @@ TEXT ·avx2QuadHalf2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      (CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      32(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X3, X3
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPAND       w0000ffff<>+0(SB), Y3, Y4
 	VPACKUSDW   Y4, Y4, Y4
@@ -7022,27 +7124,27 @@ TEXT ·avx2QuadHalf2(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     32(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X3
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X3, X3
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X3, X3
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X3, X3
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X3
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X3, X3
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X3, X3
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X3, Y1, Y3
 	VPAND       w0000ffff<>+0(SB), Y3, Y4
 	VPACKUSDW   Y4, Y4, Y4
@@ -7055,26 +7157,26 @@ TEXT ·avx2QuadHalf2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPAND       w0000ffff<>+0(SB), Y1, Y5
@@ -7109,37 +7211,39 @@ TEXT ·avx2QuadHalf2(SB), NOSPLIT, $64-64
 
 // func avx2ReadSingle2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSingle2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSingle2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y4, Y4, Y4
 	VPCMPGTQ    Y0, Y4, Y4
 	VPANDN      Y0, Y4, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y4, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVQ       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVHPS     (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVQ       (CX)(AX*1), X3
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVHPS     (CX)(AX*1), X3, X3
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVQ       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VMOVHPS     (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VMOVQ       (CX)(AX*1), X4
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VMOVHPS     (CX)(AX*1), X4, X4
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VINSERTI128 $0x01, X4, Y3, Y2
@@ -7162,36 +7266,38 @@ TEXT ·avx2ReadSingle2(SB), NOSPLIT, $64-56
 
 // func avx2QuadSingle2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadSingle2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSingle2(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X2
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X2, X2
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X2
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X2, X2
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VINSERTI128 $0x01, X3, Y2, Y1
 	VSHUFPS     $0x88, Y1, Y0, Y2
@@ -7199,27 +7305,27 @@ TEXT ·avx2QuadSingle2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y1
 	VPADDQ      (CX), Y1, Y1
 	VPADDQ      (DX), Y1, Y1
-	VMOVDQU     Y1, (SP)
+	VMOVDQU     Y1, (SI)
 	VMOVDQU     96(AX), Y1
 	VPADDQ      32(CX), Y1, Y1
 	VPADDQ      32(DX), Y1, Y1
-	VMOVDQU     Y1, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X4
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X4, X4
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X1
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X1, X1
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X5
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X5, X5
+	VMOVDQU     Y1, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X4
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X4, X4
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X1
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X1, X1
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X5
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X5, X5
 	VINSERTI128 $0x01, X1, Y3, Y1
 	VINSERTI128 $0x01, X5, Y4, Y3
 	VSHUFPS     $0x88, Y3, Y1, Y4
@@ -7233,27 +7339,27 @@ TEXT ·avx2QuadSingle2(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y1
 	VPADDQ      64(CX), Y1, Y1
 	VPADDQ      (DX), Y1, Y1
-	VMOVDQU     Y1, (SP)
+	VMOVDQU     Y1, (SI)
 	VMOVDQU     32(AX), Y1
 	VPADDQ      96(CX), Y1, Y1
 	VPADDQ      32(DX), Y1, Y1
-	VMOVDQU     Y1, 32(SP)
-	MOVQ        (SP), SI
-	VMOVQ       (BX)(SI*1), X5
-	MOVQ        8(SP), SI
-	VMOVHPS     (BX)(SI*1), X5, X5
-	MOVQ        16(SP), SI
-	VMOVQ       (BX)(SI*1), X6
-	MOVQ        24(SP), SI
-	VMOVHPS     (BX)(SI*1), X6, X6
-	MOVQ        32(SP), SI
-	VMOVQ       (BX)(SI*1), X1
-	MOVQ        40(SP), SI
-	VMOVHPS     (BX)(SI*1), X1, X1
-	MOVQ        48(SP), SI
-	VMOVQ       (BX)(SI*1), X3
-	MOVQ        56(SP), SI
-	VMOVHPS     (BX)(SI*1), X3, X3
+	VMOVDQU     Y1, 32(SI)
+	MOVQ        (SI), DI
+	VMOVQ       (BX)(DI*1), X5
+	MOVQ        8(SI), DI
+	VMOVHPS     (BX)(DI*1), X5, X5
+	MOVQ        16(SI), DI
+	VMOVQ       (BX)(DI*1), X6
+	MOVQ        24(SI), DI
+	VMOVHPS     (BX)(DI*1), X6, X6
+	MOVQ        32(SI), DI
+	VMOVQ       (BX)(DI*1), X1
+	MOVQ        40(SI), DI
+	VMOVHPS     (BX)(DI*1), X1, X1
+	MOVQ        48(SI), DI
+	VMOVQ       (BX)(DI*1), X3
+	MOVQ        56(SI), DI
+	VMOVHPS     (BX)(DI*1), X3, X3
 	VINSERTI128 $0x01, X1, Y5, Y1
 	VINSERTI128 $0x01, X3, Y6, Y3
 	VSHUFPS     $0x88, Y3, Y1, Y4
@@ -7261,26 +7367,26 @@ TEXT ·avx2QuadSingle2(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y3
 	VPADDQ      64(CX), Y3, Y3
 	VPADDQ      (DX), Y3, Y3
-	VMOVDQU     Y3, (SP)
+	VMOVDQU     Y3, (SI)
 	VMOVDQU     96(AX), Y3
 	VPADDQ      96(CX), Y3, Y3
 	VPADDQ      32(DX), Y3, Y3
-	VMOVDQU     Y3, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y3, 32(SI)
+	MOVQ        (SI), DX
 	VMOVQ       (BX)(DX*1), X5
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VMOVHPS     (BX)(DX*1), X5, X5
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VMOVQ       (BX)(DX*1), X6
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VMOVHPS     (BX)(DX*1), X6, X6
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVQ       (BX)(DX*1), X3
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VMOVHPS     (BX)(DX*1), X3, X3
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VMOVQ       (BX)(DX*1), X7
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VMOVHPS     (BX)(DX*1), X7, X7
 	VINSERTI128 $0x01, X3, Y5, Y3
 	VINSERTI128 $0x01, X7, Y6, Y5
@@ -7310,37 +7416,39 @@ TEXT ·avx2QuadSingle2(SB), NOSPLIT, $64-64
 
 // func avx2ReadWord2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadWord2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadWord2(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y4, Y4, Y4
 	VPCMPGTQ    Y0, Y4, Y4
 	VPANDN      Y0, Y4, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y4, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVQ       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVHPS     (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVQ       (CX)(AX*1), X3
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVHPS     (CX)(AX*1), X3, X3
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVQ       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VMOVHPS     (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VMOVQ       (CX)(AX*1), X4
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VMOVHPS     (CX)(AX*1), X4, X4
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VINSERTI128 $0x01, X4, Y3, Y2
@@ -7363,37 +7471,39 @@ TEXT ·avx2ReadWord2(SB), NOSPLIT, $64-56
 
 // func avx2ReadHalf4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2, F16C
-TEXT ·avx2ReadHalf4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadHalf4(SB), NOSPLIT, $128-56
 	MOVQ         f+0(FP), AX
 	MOVQ         at+40(FP), AX
 	MOVQ         data_base+16(FP), CX
+	LEAQ         63(SP), DX
+	ANDQ         $-64, DX
 	VMOVDQU      (AX), Y0
 	VPXOR        Y1, Y1, Y1
 	VPCMPGTQ     Y0, Y1, Y1
 	VPANDN       Y0, Y1, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DX)
 	VMOVDQU      32(AX), Y0
 	VPXOR        Y4, Y4, Y4
 	VPCMPGTQ     Y0, Y4, Y4
 	VPANDN       Y0, Y4, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(DX)
 	VSHUFPS      $0x88, Y4, Y1, Y0
 	VPERMQ       $0xd8, Y0, Y0
-	MOVQ         (SP), AX
+	MOVQ         (DX), AX
 	VMOVQ        (CX)(AX*1), X2
-	MOVQ         8(SP), AX
+	MOVQ         8(DX), AX
 	VMOVHPS      (CX)(AX*1), X2, X2
-	MOVQ         16(SP), AX
+	MOVQ         16(DX), AX
 	VMOVQ        (CX)(AX*1), X3
-	MOVQ         24(SP), AX
+	MOVQ         24(DX), AX
 	VMOVHPS      (CX)(AX*1), X3, X3
-	MOVQ         32(SP), AX
+	MOVQ         32(DX), AX
 	VMOVQ        (CX)(AX*1), X1
-	MOVQ         40(SP), AX
+	MOVQ         40(DX), AX
 	VMOVHPS      (CX)(AX*1), X1, X1
-	MOVQ         48(SP), AX
+	MOVQ         48(DX), AX
 	VMOVQ        (CX)(AX*1), X4
-	MOVQ         56(SP), AX
+	MOVQ         56(DX), AX
 	VMOVHPS      (CX)(AX*1), X4, X4
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VINSERTI128  $0x01, X4, Y3, Y2
@@ -7428,36 +7538,38 @@ TEXT ·avx2ReadHalf4(SB), NOSPLIT, $64-56
 
 // func avx2QuadHalf4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2, F16C
-TEXT ·avx2QuadHalf4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadHalf4(SB), NOSPLIT, $128-64
 	MOVQ         f+0(FP), AX
 	MOVQ         x+40(FP), AX
 	MOVQ         y+48(FP), CX
 	MOVQ         base+56(FP), DX
 	MOVQ         data_base+16(FP), BX
+	LEAQ         63(SP), SI
+	ANDQ         $-64, SI
 	VMOVDQU      (AX), Y0
 	VPADDQ       (CX), Y0, Y0
 	VPADDQ       (DX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (SI)
 	VMOVDQU      32(AX), Y0
 	VPADDQ       32(CX), Y0, Y0
 	VPADDQ       32(DX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
-	MOVQ         (SP), SI
-	VMOVQ        (BX)(SI*1), X1
-	MOVQ         8(SP), SI
-	VMOVHPS      (BX)(SI*1), X1, X1
-	MOVQ         16(SP), SI
-	VMOVQ        (BX)(SI*1), X2
-	MOVQ         24(SP), SI
-	VMOVHPS      (BX)(SI*1), X2, X2
-	MOVQ         32(SP), SI
-	VMOVQ        (BX)(SI*1), X0
-	MOVQ         40(SP), SI
-	VMOVHPS      (BX)(SI*1), X0, X0
-	MOVQ         48(SP), SI
-	VMOVQ        (BX)(SI*1), X3
-	MOVQ         56(SP), SI
-	VMOVHPS      (BX)(SI*1), X3, X3
+	VMOVDQU      Y0, 32(SI)
+	MOVQ         (SI), DI
+	VMOVQ        (BX)(DI*1), X1
+	MOVQ         8(SI), DI
+	VMOVHPS      (BX)(DI*1), X1, X1
+	MOVQ         16(SI), DI
+	VMOVQ        (BX)(DI*1), X2
+	MOVQ         24(SI), DI
+	VMOVHPS      (BX)(DI*1), X2, X2
+	MOVQ         32(SI), DI
+	VMOVQ        (BX)(DI*1), X0
+	MOVQ         40(SI), DI
+	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVQ         48(SI), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVQ         56(SI), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VINSERTI128  $0x01, X3, Y2, Y1
 	VSHUFPS      $0x88, Y1, Y0, Y2
@@ -7479,27 +7591,27 @@ TEXT ·avx2QuadHalf4(SB), NOSPLIT, $64-64
 	VMOVDQU      64(AX), Y6
 	VPADDQ       (CX), Y6, Y6
 	VPADDQ       (DX), Y6, Y6
-	VMOVDQU      Y6, (SP)
+	VMOVDQU      Y6, (SI)
 	VMOVDQU      96(AX), Y6
 	VPADDQ       32(CX), Y6, Y6
 	VPADDQ       32(DX), Y6, Y6
-	VMOVDQU      Y6, 32(SP)
-	MOVQ         (SP), SI
-	VMOVQ        (BX)(SI*1), X3
-	MOVQ         8(SP), SI
-	VMOVHPS      (BX)(SI*1), X3, X3
-	MOVQ         16(SP), SI
-	VMOVQ        (BX)(SI*1), X4
-	MOVQ         24(SP), SI
-	VMOVHPS      (BX)(SI*1), X4, X4
-	MOVQ         32(SP), SI
-	VMOVQ        (BX)(SI*1), X6
-	MOVQ         40(SP), SI
-	VMOVHPS      (BX)(SI*1), X6, X6
-	MOVQ         48(SP), SI
-	VMOVQ        (BX)(SI*1), X7
-	MOVQ         56(SP), SI
-	VMOVHPS      (BX)(SI*1), X7, X7
+	VMOVDQU      Y6, 32(SI)
+	MOVQ         (SI), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVQ         8(SI), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	MOVQ         16(SI), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVQ         24(SI), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVQ         32(SI), DI
+	VMOVQ        (BX)(DI*1), X6
+	MOVQ         40(SI), DI
+	VMOVHPS      (BX)(DI*1), X6, X6
+	MOVQ         48(SI), DI
+	VMOVQ        (BX)(DI*1), X7
+	MOVQ         56(SI), DI
+	VMOVHPS      (BX)(DI*1), X7, X7
 	VINSERTI128  $0x01, X6, Y3, Y3
 	VINSERTI128  $0x01, X7, Y4, Y6
 	VSHUFPS      $0x88, Y6, Y3, Y8
@@ -7533,27 +7645,27 @@ TEXT ·avx2QuadHalf4(SB), NOSPLIT, $64-64
 	VMOVDQU      (AX), Y3
 	VPADDQ       64(CX), Y3, Y3
 	VPADDQ       (DX), Y3, Y3
-	VMOVDQU      Y3, (SP)
+	VMOVDQU      Y3, (SI)
 	VMOVDQU      32(AX), Y3
 	VPADDQ       96(CX), Y3, Y3
 	VPADDQ       32(DX), Y3, Y3
-	VMOVDQU      Y3, 32(SP)
-	MOVQ         (SP), SI
-	VMOVQ        (BX)(SI*1), X4
-	MOVQ         8(SP), SI
-	VMOVHPS      (BX)(SI*1), X4, X4
-	MOVQ         16(SP), SI
-	VMOVQ        (BX)(SI*1), X7
-	MOVQ         24(SP), SI
-	VMOVHPS      (BX)(SI*1), X7, X7
-	MOVQ         32(SP), SI
-	VMOVQ        (BX)(SI*1), X3
-	MOVQ         40(SP), SI
-	VMOVHPS      (BX)(SI*1), X3, X3
-	MOVQ         48(SP), SI
-	VMOVQ        (BX)(SI*1), X6
-	MOVQ         56(SP), SI
-	VMOVHPS      (BX)(SI*1), X6, X6
+	VMOVDQU      Y3, 32(SI)
+	MOVQ         (SI), DI
+	VMOVQ        (BX)(DI*1), X4
+	MOVQ         8(SI), DI
+	VMOVHPS      (BX)(DI*1), X4, X4
+	MOVQ         16(SI), DI
+	VMOVQ        (BX)(DI*1), X7
+	MOVQ         24(SI), DI
+	VMOVHPS      (BX)(DI*1), X7, X7
+	MOVQ         32(SI), DI
+	VMOVQ        (BX)(DI*1), X3
+	MOVQ         40(SI), DI
+	VMOVHPS      (BX)(DI*1), X3, X3
+	MOVQ         48(SI), DI
+	VMOVQ        (BX)(DI*1), X6
+	MOVQ         56(SI), DI
+	VMOVHPS      (BX)(DI*1), X6, X6
 	VINSERTI128  $0x01, X3, Y4, Y3
 	VINSERTI128  $0x01, X6, Y7, Y6
 	VSHUFPS      $0x88, Y6, Y3, Y8
@@ -7575,26 +7687,26 @@ TEXT ·avx2QuadHalf4(SB), NOSPLIT, $64-64
 	VMOVDQU      64(AX), Y10
 	VPADDQ       64(CX), Y10, Y10
 	VPADDQ       (DX), Y10, Y10
-	VMOVDQU      Y10, (SP)
+	VMOVDQU      Y10, (SI)
 	VMOVDQU      96(AX), Y10
 	VPADDQ       96(CX), Y10, Y10
 	VPADDQ       32(DX), Y10, Y10
-	VMOVDQU      Y10, 32(SP)
-	MOVQ         (SP), DX
+	VMOVDQU      Y10, 32(SI)
+	MOVQ         (SI), DX
 	VMOVQ        (BX)(DX*1), X4
-	MOVQ         8(SP), DX
+	MOVQ         8(SI), DX
 	VMOVHPS      (BX)(DX*1), X4, X4
-	MOVQ         16(SP), DX
+	MOVQ         16(SI), DX
 	VMOVQ        (BX)(DX*1), X7
-	MOVQ         24(SP), DX
+	MOVQ         24(SI), DX
 	VMOVHPS      (BX)(DX*1), X7, X7
-	MOVQ         32(SP), DX
+	MOVQ         32(SI), DX
 	VMOVQ        (BX)(DX*1), X10
-	MOVQ         40(SP), DX
+	MOVQ         40(SI), DX
 	VMOVHPS      (BX)(DX*1), X10, X10
-	MOVQ         48(SP), DX
+	MOVQ         48(SI), DX
 	VMOVQ        (BX)(DX*1), X11
-	MOVQ         56(SP), DX
+	MOVQ         56(SI), DX
 	VMOVHPS      (BX)(DX*1), X11, X11
 	VINSERTI128  $0x01, X10, Y4, Y4
 	VINSERTI128  $0x01, X11, Y7, Y7
@@ -7648,37 +7760,39 @@ TEXT ·avx2QuadHalf4(SB), NOSPLIT, $64-64
 
 // func avx2ReadSingle4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSingle4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSingle4(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVUPS     (CX)(AX*1), X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VINSERTF128 $0x01, (CX)(AX*1), Y2, Y1
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VMOVUPS     (CX)(AX*1), X2
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VINSERTF128 $0x01, (CX)(AX*1), Y2, Y3
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VMOVUPS     (CX)(AX*1), X2
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VINSERTF128 $0x01, (CX)(AX*1), Y2, Y4
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VMOVUPS     (CX)(AX*1), X2
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VINSERTF128 $0x01, (CX)(AX*1), Y2, Y2
 	VUNPCKLPS   Y3, Y1, Y5
 	VUNPCKLPS   Y2, Y4, Y6
@@ -7703,36 +7817,38 @@ TEXT ·avx2ReadSingle4(SB), NOSPLIT, $64-56
 
 // func avx2QuadSingle4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadSingle4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSingle4(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVUPS     (BX)(SI*1), X1
-	MOVQ        32(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y1, Y0
-	MOVQ        8(SP), SI
-	VMOVUPS     (BX)(SI*1), X1
-	MOVQ        40(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y1, Y1
-	MOVQ        16(SP), SI
-	VMOVUPS     (BX)(SI*1), X2
-	MOVQ        48(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y2, Y2
-	MOVQ        24(SP), SI
-	VMOVUPS     (BX)(SI*1), X3
-	MOVQ        56(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y3, Y3
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVUPS     (BX)(DI*1), X1
+	MOVQ        32(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y1, Y0
+	MOVQ        8(SI), DI
+	VMOVUPS     (BX)(DI*1), X1
+	MOVQ        40(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y1, Y1
+	MOVQ        16(SI), DI
+	VMOVUPS     (BX)(DI*1), X2
+	MOVQ        48(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y2, Y2
+	MOVQ        24(SI), DI
+	VMOVUPS     (BX)(DI*1), X3
+	MOVQ        56(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y3, Y3
 	VUNPCKLPS   Y1, Y0, Y4
 	VUNPCKLPS   Y3, Y2, Y5
 	VUNPCKLPD   Y5, Y4, Y6
@@ -7744,27 +7860,27 @@ TEXT ·avx2QuadSingle4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y1
 	VPADDQ      (CX), Y1, Y1
 	VPADDQ      (DX), Y1, Y1
-	VMOVDQU     Y1, (SP)
+	VMOVDQU     Y1, (SI)
 	VMOVDQU     96(AX), Y1
 	VPADDQ      32(CX), Y1, Y1
 	VPADDQ      32(DX), Y1, Y1
-	VMOVDQU     Y1, 32(SP)
-	MOVQ        (SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        32(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y1
-	MOVQ        8(SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        40(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y3
-	MOVQ        16(SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        48(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y5
-	MOVQ        24(SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        56(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y8
+	VMOVDQU     Y1, 32(SI)
+	MOVQ        (SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        32(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y1
+	MOVQ        8(SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        40(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y3
+	MOVQ        16(SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        48(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y5
+	MOVQ        24(SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        56(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y8
 	VUNPCKLPS   Y3, Y1, Y9
 	VUNPCKLPS   Y8, Y5, Y10
 	VUNPCKLPD   Y10, Y9, Y11
@@ -7788,27 +7904,27 @@ TEXT ·avx2QuadSingle4(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y1
 	VPADDQ      64(CX), Y1, Y1
 	VPADDQ      (DX), Y1, Y1
-	VMOVDQU     Y1, (SP)
+	VMOVDQU     Y1, (SI)
 	VMOVDQU     32(AX), Y1
 	VPADDQ      96(CX), Y1, Y1
 	VPADDQ      32(DX), Y1, Y1
-	VMOVDQU     Y1, 32(SP)
-	MOVQ        (SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        32(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y1
-	MOVQ        8(SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        40(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y5
-	MOVQ        16(SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        48(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y6
-	MOVQ        24(SP), SI
-	VMOVUPS     (BX)(SI*1), X7
-	MOVQ        56(SP), SI
-	VINSERTF128 $0x01, (BX)(SI*1), Y7, Y8
+	VMOVDQU     Y1, 32(SI)
+	MOVQ        (SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        32(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y1
+	MOVQ        8(SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        40(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y5
+	MOVQ        16(SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        48(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y6
+	MOVQ        24(SI), DI
+	VMOVUPS     (BX)(DI*1), X7
+	MOVQ        56(SI), DI
+	VINSERTF128 $0x01, (BX)(DI*1), Y7, Y8
 	VUNPCKLPS   Y5, Y1, Y9
 	VUNPCKLPS   Y8, Y6, Y10
 	VUNPCKLPD   Y10, Y9, Y11
@@ -7820,26 +7936,26 @@ TEXT ·avx2QuadSingle4(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVUPS     (BX)(DX*1), X7
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VINSERTF128 $0x01, (BX)(DX*1), Y7, Y5
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VMOVUPS     (BX)(DX*1), X7
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VINSERTF128 $0x01, (BX)(DX*1), Y7, Y8
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VMOVUPS     (BX)(DX*1), X7
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VINSERTF128 $0x01, (BX)(DX*1), Y7, Y10
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VMOVUPS     (BX)(DX*1), X7
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VINSERTF128 $0x01, (BX)(DX*1), Y7, Y7
 	VUNPCKLPS   Y8, Y5, Y12
 	VUNPCKLPS   Y7, Y10, Y13
@@ -7883,37 +7999,39 @@ TEXT ·avx2QuadSingle4(SB), NOSPLIT, $64-64
 
 // func avx2ReadSharedExponent(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadSharedExponent(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadSharedExponent(SB), NOSPLIT, $128-56
 	MOVQ        f+0(FP), AX
 	MOVQ        at+40(FP), AX
 	MOVQ        data_base+16(FP), CX
+	LEAQ        63(SP), DX
+	ANDQ        $-64, DX
 	VMOVDQU     (AX), Y0
 	VPXOR       Y1, Y1, Y1
 	VPCMPGTQ    Y0, Y1, Y1
 	VPANDN      Y0, Y1, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (DX)
 	VMOVDQU     32(AX), Y0
 	VPXOR       Y3, Y3, Y3
 	VPCMPGTQ    Y0, Y3, Y3
 	VPANDN      Y0, Y3, Y0
-	VMOVDQU     Y0, 32(SP)
+	VMOVDQU     Y0, 32(DX)
 	VSHUFPS     $0x88, Y3, Y1, Y0
 	VPERMQ      $0xd8, Y0, Y0
-	MOVQ        (SP), AX
+	MOVQ        (DX), AX
 	VMOVD       (CX)(AX*1), X2
-	MOVQ        8(SP), AX
+	MOVQ        8(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X2, X2
-	MOVQ        16(SP), AX
+	MOVQ        16(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X2, X2
-	MOVQ        24(SP), AX
+	MOVQ        24(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X2, X2
-	MOVQ        32(SP), AX
+	MOVQ        32(DX), AX
 	VMOVD       (CX)(AX*1), X1
-	MOVQ        40(SP), AX
+	MOVQ        40(DX), AX
 	VPINSRD     $0x01, (CX)(AX*1), X1, X1
-	MOVQ        48(SP), AX
+	MOVQ        48(DX), AX
 	VPINSRD     $0x02, (CX)(AX*1), X1, X1
-	MOVQ        56(SP), AX
+	MOVQ        56(DX), AX
 	VPINSRD     $0x03, (CX)(AX*1), X1, X1
 	VINSERTI128 $0x01, X1, Y2, Y1
 	VPSRLD      $0x1b, Y1, Y2
@@ -7966,36 +8084,38 @@ GLOBL w000001ff<>(SB), RODATA|NOPTR, $32
 
 // func avx2QuadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadSharedExponent(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadSharedExponent(SB), NOSPLIT, $128-64
 	MOVQ        f+0(FP), AX
 	MOVQ        x+40(FP), AX
 	MOVQ        y+48(FP), CX
 	MOVQ        base+56(FP), DX
 	MOVQ        data_base+16(FP), BX
+	LEAQ        63(SP), SI
+	ANDQ        $-64, SI
 	VMOVDQU     (AX), Y0
 	VPADDQ      (CX), Y0, Y0
 	VPADDQ      (DX), Y0, Y0
-	VMOVDQU     Y0, (SP)
+	VMOVDQU     Y0, (SI)
 	VMOVDQU     32(AX), Y0
 	VPADDQ      32(CX), Y0, Y0
 	VPADDQ      32(DX), Y0, Y0
-	VMOVDQU     Y0, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X0
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X0, X0
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X0, X0
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X0, X0
+	VMOVDQU     Y0, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X0
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X0, X0
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X0, X0
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X0, X0
 	VINSERTI128 $0x01, X0, Y1, Y0
 	VPSRLD      $0x1b, Y0, Y2
 	VPADDD      w00000067<>+0(SB), Y2, Y2
@@ -8014,27 +8134,27 @@ TEXT ·avx2QuadSharedExponent(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y2
 	VPADDQ      (CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     96(AX), Y2
 	VPADDQ      32(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X2
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X2, X2
+	VMOVDQU     Y2, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X2
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPSRLD      $0x1b, Y2, Y5
 	VPADDD      w00000067<>+0(SB), Y5, Y5
@@ -8062,27 +8182,27 @@ TEXT ·avx2QuadSharedExponent(SB), NOSPLIT, $64-64
 	VMOVDQU     (AX), Y2
 	VPADDQ      64(CX), Y2, Y2
 	VPADDQ      (DX), Y2, Y2
-	VMOVDQU     Y2, (SP)
+	VMOVDQU     Y2, (SI)
 	VMOVDQU     32(AX), Y2
 	VPADDQ      96(CX), Y2, Y2
 	VPADDQ      32(DX), Y2, Y2
-	VMOVDQU     Y2, 32(SP)
-	MOVQ        (SP), SI
-	VMOVD       (BX)(SI*1), X1
-	MOVQ        8(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X1, X1
-	MOVQ        16(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X1, X1
-	MOVQ        24(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X1, X1
-	MOVQ        32(SP), SI
-	VMOVD       (BX)(SI*1), X2
-	MOVQ        40(SP), SI
-	VPINSRD     $0x01, (BX)(SI*1), X2, X2
-	MOVQ        48(SP), SI
-	VPINSRD     $0x02, (BX)(SI*1), X2, X2
-	MOVQ        56(SP), SI
-	VPINSRD     $0x03, (BX)(SI*1), X2, X2
+	VMOVDQU     Y2, 32(SI)
+	MOVQ        (SI), DI
+	VMOVD       (BX)(DI*1), X1
+	MOVQ        8(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X1, X1
+	MOVQ        16(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X1, X1
+	MOVQ        24(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X1, X1
+	MOVQ        32(SI), DI
+	VMOVD       (BX)(DI*1), X2
+	MOVQ        40(SI), DI
+	VPINSRD     $0x01, (BX)(DI*1), X2, X2
+	MOVQ        48(SI), DI
+	VPINSRD     $0x02, (BX)(DI*1), X2, X2
+	MOVQ        56(SI), DI
+	VPINSRD     $0x03, (BX)(DI*1), X2, X2
 	VINSERTI128 $0x01, X2, Y1, Y2
 	VPSRLD      $0x1b, Y2, Y5
 	VPADDD      w00000067<>+0(SB), Y5, Y5
@@ -8101,26 +8221,26 @@ TEXT ·avx2QuadSharedExponent(SB), NOSPLIT, $64-64
 	VMOVDQU     64(AX), Y5
 	VPADDQ      64(CX), Y5, Y5
 	VPADDQ      (DX), Y5, Y5
-	VMOVDQU     Y5, (SP)
+	VMOVDQU     Y5, (SI)
 	VMOVDQU     96(AX), Y5
 	VPADDQ      96(CX), Y5, Y5
 	VPADDQ      32(DX), Y5, Y5
-	VMOVDQU     Y5, 32(SP)
-	MOVQ        (SP), DX
+	VMOVDQU     Y5, 32(SI)
+	MOVQ        (SI), DX
 	VMOVD       (BX)(DX*1), X1
-	MOVQ        8(SP), DX
+	MOVQ        8(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X1, X1
-	MOVQ        16(SP), DX
+	MOVQ        16(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X1, X1
-	MOVQ        24(SP), DX
+	MOVQ        24(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X1, X1
-	MOVQ        32(SP), DX
+	MOVQ        32(SI), DX
 	VMOVD       (BX)(DX*1), X5
-	MOVQ        40(SP), DX
+	MOVQ        40(SI), DX
 	VPINSRD     $0x01, (BX)(DX*1), X5, X5
-	MOVQ        48(SP), DX
+	MOVQ        48(SI), DX
 	VPINSRD     $0x02, (BX)(DX*1), X5, X5
-	MOVQ        56(SP), DX
+	MOVQ        56(SI), DX
 	VPINSRD     $0x03, (BX)(DX*1), X5, X5
 	VINSERTI128 $0x01, X5, Y1, Y1
 	VPSRLD      $0x1b, Y1, Y5
@@ -8166,39 +8286,41 @@ TEXT ·avx2QuadSharedExponent(SB), NOSPLIT, $64-64
 
 // func avx2ReadTable1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadTable1(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadTable1(SB), NOSPLIT, $128-56
 	MOVQ         f+0(FP), AX
 	MOVQ         at+40(FP), CX
 	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
 	VMOVDQU      (CX), Y0
 	VPXOR        Y1, Y1, Y1
 	VPCMPGTQ     Y0, Y1, Y1
 	VPANDN       Y0, Y1, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (BX)
 	VMOVDQU      32(CX), Y0
 	VPXOR        Y3, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y3
 	VPANDN       Y0, Y3, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(BX)
 	VSHUFPS      $0x88, Y3, Y1, Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPXOR        X2, X2, X2
-	MOVQ         (SP), CX
+	MOVQ         (BX), CX
 	VPINSRB      $0x00, (DX)(CX*1), X2, X2
-	MOVQ         8(SP), CX
+	MOVQ         8(BX), CX
 	VPINSRB      $0x04, (DX)(CX*1), X2, X2
-	MOVQ         16(SP), CX
+	MOVQ         16(BX), CX
 	VPINSRB      $0x08, (DX)(CX*1), X2, X2
-	MOVQ         24(SP), CX
+	MOVQ         24(BX), CX
 	VPINSRB      $0x0c, (DX)(CX*1), X2, X2
 	VPXOR        X1, X1, X1
-	MOVQ         32(SP), CX
+	MOVQ         32(BX), CX
 	VPINSRB      $0x00, (DX)(CX*1), X1, X1
-	MOVQ         40(SP), CX
+	MOVQ         40(BX), CX
 	VPINSRB      $0x04, (DX)(CX*1), X1, X1
-	MOVQ         48(SP), CX
+	MOVQ         48(BX), CX
 	VPINSRB      $0x08, (DX)(CX*1), X1, X1
-	MOVQ         56(SP), CX
+	MOVQ         56(BX), CX
 	VPINSRB      $0x0c, (DX)(CX*1), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VMOVQ        32(AX), X2
@@ -8248,130 +8370,132 @@ TEXT ·avx2ReadTable1(SB), NOSPLIT, $64-56
 
 // func avx2QuadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadTable1(SB), NOSPLIT, $128-64
 	MOVQ         f+0(FP), AX
 	MOVQ         x+40(FP), CX
 	MOVQ         y+48(FP), DX
 	MOVQ         base+56(FP), BX
 	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
 	VMOVDQU      (CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DI)
 	VMOVDQU      32(CX), Y0
 	VPADDQ       32(DX), Y0, Y0
 	VPADDQ       32(BX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), DI
-	VPINSRB      $0x00, (SI)(DI*1), X1, X1
-	MOVQ         8(SP), DI
-	VPINSRB      $0x04, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRB      $0x08, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRB      $0x0c, (SI)(DI*1), X1, X1
+	MOVQ         (DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVQ         32(SP), DI
-	VPINSRB      $0x00, (SI)(DI*1), X0, X0
-	MOVQ         40(SP), DI
-	VPINSRB      $0x04, (SI)(DI*1), X0, X0
-	MOVQ         48(SP), DI
-	VPINSRB      $0x08, (SI)(DI*1), X0, X0
-	MOVQ         56(SP), DI
-	VPINSRB      $0x0c, (SI)(DI*1), X0, X0
+	MOVQ         32(DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y3, Y3, Y3
 	VPCMPEQD     Y4, Y4, Y4
-	VPGATHERDD   Y4, (DI)(Y2*4), Y3
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 68(AX), Y4
 	VPAND        Y4, Y2, Y2
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y4, Y4, Y4
 	VPCMPEQD     Y5, Y5, Y5
-	VPGATHERDD   Y5, (DI)(Y2*4), Y4
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 72(AX), Y5
 	VPAND        Y5, Y2, Y2
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y5, Y5, Y5
 	VPCMPEQD     Y6, Y6, Y6
-	VPGATHERDD   Y6, (DI)(Y2*4), Y5
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y0, Y0
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y2, Y2, Y2
 	VPCMPEQD     Y6, Y6, Y6
-	VPGATHERDD   Y6, (DI)(Y0*4), Y2
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
 	VMOVDQU      64(CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DI)
 	VMOVDQU      96(CX), Y0
 	VPADDQ       32(DX), Y0, Y0
 	VPADDQ       32(BX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), DI
-	VPINSRB      $0x00, (SI)(DI*1), X1, X1
-	MOVQ         8(SP), DI
-	VPINSRB      $0x04, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRB      $0x08, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRB      $0x0c, (SI)(DI*1), X1, X1
+	MOVQ         (DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVQ         32(SP), DI
-	VPINSRB      $0x00, (SI)(DI*1), X0, X0
-	MOVQ         40(SP), DI
-	VPINSRB      $0x04, (SI)(DI*1), X0, X0
-	MOVQ         48(SP), DI
-	VPINSRB      $0x08, (SI)(DI*1), X0, X0
-	MOVQ         56(SP), DI
-	VPINSRB      $0x0c, (SI)(DI*1), X0, X0
+	MOVQ         32(DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y7, Y7, Y7
 	VPCMPEQD     Y8, Y8, Y8
-	VPGATHERDD   Y8, (DI)(Y6*4), Y7
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 68(AX), Y8
 	VPAND        Y8, Y6, Y6
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y8, Y8, Y8
 	VPCMPEQD     Y9, Y9, Y9
-	VPGATHERDD   Y9, (DI)(Y6*4), Y8
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 72(AX), Y9
 	VPAND        Y9, Y6, Y6
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y9, Y9, Y9
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y6*4), Y9
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y0, Y0
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y6, Y6, Y6
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y0*4), Y6
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
 	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(CX), Y0, Y0
 	VADDPS       Y0, Y3, Y0
@@ -8387,87 +8511,87 @@ TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
 	VMOVDQU      (CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
-	VMOVDQU      Y5, (SP)
+	VMOVDQU      Y5, (DI)
 	VMOVDQU      32(CX), Y5
 	VPADDQ       96(DX), Y5, Y5
 	VPADDQ       32(BX), Y5, Y5
-	VMOVDQU      Y5, 32(SP)
+	VMOVDQU      Y5, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), DI
-	VPINSRB      $0x00, (SI)(DI*1), X1, X1
-	MOVQ         8(SP), DI
-	VPINSRB      $0x04, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRB      $0x08, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRB      $0x0c, (SI)(DI*1), X1, X1
+	MOVQ         (DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
 	VPXOR        X5, X5, X5
-	MOVQ         32(SP), DI
-	VPINSRB      $0x00, (SI)(DI*1), X5, X5
-	MOVQ         40(SP), DI
-	VPINSRB      $0x04, (SI)(DI*1), X5, X5
-	MOVQ         48(SP), DI
-	VPINSRB      $0x08, (SI)(DI*1), X5, X5
-	MOVQ         56(SP), DI
-	VPINSRB      $0x0c, (SI)(DI*1), X5, X5
+	MOVQ         32(DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X5, X5
+	MOVQ         40(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X5, X5
 	VINSERTI128  $0x01, X5, Y1, Y5
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y7, Y7, Y7
 	VPCMPEQD     Y8, Y8, Y8
-	VPGATHERDD   Y8, (DI)(Y6*4), Y7
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 68(AX), Y8
 	VPAND        Y8, Y6, Y6
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y8, Y8, Y8
 	VPCMPEQD     Y9, Y9, Y9
-	VPGATHERDD   Y9, (DI)(Y6*4), Y8
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 72(AX), Y9
 	VPAND        Y9, Y6, Y6
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y9, Y9, Y9
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y6*4), Y9
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y5, Y5
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y5, Y5
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y6, Y6, Y6
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y5*4), Y6
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
 	VMOVDQU      64(CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
-	VMOVDQU      Y5, (SP)
+	VMOVDQU      Y5, (DI)
 	VMOVDQU      96(CX), Y5
 	VPADDQ       96(DX), Y5, Y5
 	VPADDQ       32(BX), Y5, Y5
-	VMOVDQU      Y5, 32(SP)
+	VMOVDQU      Y5, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), BX
+	MOVQ         (DI), BX
 	VPINSRB      $0x00, (SI)(BX*1), X1, X1
-	MOVQ         8(SP), BX
+	MOVQ         8(DI), BX
 	VPINSRB      $0x04, (SI)(BX*1), X1, X1
-	MOVQ         16(SP), BX
+	MOVQ         16(DI), BX
 	VPINSRB      $0x08, (SI)(BX*1), X1, X1
-	MOVQ         24(SP), BX
+	MOVQ         24(DI), BX
 	VPINSRB      $0x0c, (SI)(BX*1), X1, X1
 	VPXOR        X5, X5, X5
-	MOVQ         32(SP), BX
+	MOVQ         32(DI), BX
 	VPINSRB      $0x00, (SI)(BX*1), X5, X5
-	MOVQ         40(SP), BX
+	MOVQ         40(DI), BX
 	VPINSRB      $0x04, (SI)(BX*1), X5, X5
-	MOVQ         48(SP), BX
+	MOVQ         48(DI), BX
 	VPINSRB      $0x08, (SI)(BX*1), X5, X5
-	MOVQ         56(SP), BX
+	MOVQ         56(DI), BX
 	VPINSRB      $0x0c, (SI)(BX*1), X5, X5
 	VINSERTI128  $0x01, X5, Y1, Y1
 	VMOVQ        32(AX), X5
@@ -8536,39 +8660,41 @@ TEXT ·avx2QuadTable1(SB), NOSPLIT, $64-64
 
 // func avx2ReadTable2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadTable2(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadTable2(SB), NOSPLIT, $128-56
 	MOVQ         f+0(FP), AX
 	MOVQ         at+40(FP), CX
 	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
 	VMOVDQU      (CX), Y0
 	VPXOR        Y1, Y1, Y1
 	VPCMPGTQ     Y0, Y1, Y1
 	VPANDN       Y0, Y1, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (BX)
 	VMOVDQU      32(CX), Y0
 	VPXOR        Y3, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y3
 	VPANDN       Y0, Y3, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(BX)
 	VSHUFPS      $0x88, Y3, Y1, Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VPXOR        X2, X2, X2
-	MOVQ         (SP), CX
+	MOVQ         (BX), CX
 	VPINSRW      $0x00, (DX)(CX*1), X2, X2
-	MOVQ         8(SP), CX
+	MOVQ         8(BX), CX
 	VPINSRW      $0x02, (DX)(CX*1), X2, X2
-	MOVQ         16(SP), CX
+	MOVQ         16(BX), CX
 	VPINSRW      $0x04, (DX)(CX*1), X2, X2
-	MOVQ         24(SP), CX
+	MOVQ         24(BX), CX
 	VPINSRW      $0x06, (DX)(CX*1), X2, X2
 	VPXOR        X1, X1, X1
-	MOVQ         32(SP), CX
+	MOVQ         32(BX), CX
 	VPINSRW      $0x00, (DX)(CX*1), X1, X1
-	MOVQ         40(SP), CX
+	MOVQ         40(BX), CX
 	VPINSRW      $0x02, (DX)(CX*1), X1, X1
-	MOVQ         48(SP), CX
+	MOVQ         48(BX), CX
 	VPINSRW      $0x04, (DX)(CX*1), X1, X1
-	MOVQ         56(SP), CX
+	MOVQ         56(BX), CX
 	VPINSRW      $0x06, (DX)(CX*1), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VMOVQ        32(AX), X2
@@ -8618,130 +8744,132 @@ TEXT ·avx2ReadTable2(SB), NOSPLIT, $64-56
 
 // func avx2QuadTable2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadTable2(SB), NOSPLIT, $128-64
 	MOVQ         f+0(FP), AX
 	MOVQ         x+40(FP), CX
 	MOVQ         y+48(FP), DX
 	MOVQ         base+56(FP), BX
 	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
 	VMOVDQU      (CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DI)
 	VMOVDQU      32(CX), Y0
 	VPADDQ       32(DX), Y0, Y0
 	VPADDQ       32(BX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), DI
-	VPINSRW      $0x00, (SI)(DI*1), X1, X1
-	MOVQ         8(SP), DI
-	VPINSRW      $0x02, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRW      $0x04, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRW      $0x06, (SI)(DI*1), X1, X1
+	MOVQ         (DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVQ         32(SP), DI
-	VPINSRW      $0x00, (SI)(DI*1), X0, X0
-	MOVQ         40(SP), DI
-	VPINSRW      $0x02, (SI)(DI*1), X0, X0
-	MOVQ         48(SP), DI
-	VPINSRW      $0x04, (SI)(DI*1), X0, X0
-	MOVQ         56(SP), DI
-	VPINSRW      $0x06, (SI)(DI*1), X0, X0
+	MOVQ         32(DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y3, Y3, Y3
 	VPCMPEQD     Y4, Y4, Y4
-	VPGATHERDD   Y4, (DI)(Y2*4), Y3
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 68(AX), Y4
 	VPAND        Y4, Y2, Y2
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y4, Y4, Y4
 	VPCMPEQD     Y5, Y5, Y5
-	VPGATHERDD   Y5, (DI)(Y2*4), Y4
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 72(AX), Y5
 	VPAND        Y5, Y2, Y2
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y5, Y5, Y5
 	VPCMPEQD     Y6, Y6, Y6
-	VPGATHERDD   Y6, (DI)(Y2*4), Y5
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y0, Y0
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y2, Y2, Y2
 	VPCMPEQD     Y6, Y6, Y6
-	VPGATHERDD   Y6, (DI)(Y0*4), Y2
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
 	VMOVDQU      64(CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DI)
 	VMOVDQU      96(CX), Y0
 	VPADDQ       32(DX), Y0, Y0
 	VPADDQ       32(BX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), DI
-	VPINSRW      $0x00, (SI)(DI*1), X1, X1
-	MOVQ         8(SP), DI
-	VPINSRW      $0x02, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRW      $0x04, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRW      $0x06, (SI)(DI*1), X1, X1
+	MOVQ         (DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVQ         32(SP), DI
-	VPINSRW      $0x00, (SI)(DI*1), X0, X0
-	MOVQ         40(SP), DI
-	VPINSRW      $0x02, (SI)(DI*1), X0, X0
-	MOVQ         48(SP), DI
-	VPINSRW      $0x04, (SI)(DI*1), X0, X0
-	MOVQ         56(SP), DI
-	VPINSRW      $0x06, (SI)(DI*1), X0, X0
+	MOVQ         32(DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y7, Y7, Y7
 	VPCMPEQD     Y8, Y8, Y8
-	VPGATHERDD   Y8, (DI)(Y6*4), Y7
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 68(AX), Y8
 	VPAND        Y8, Y6, Y6
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y8, Y8, Y8
 	VPCMPEQD     Y9, Y9, Y9
-	VPGATHERDD   Y9, (DI)(Y6*4), Y8
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 72(AX), Y9
 	VPAND        Y9, Y6, Y6
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y9, Y9, Y9
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y6*4), Y9
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y0, Y0
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y6, Y6, Y6
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y0*4), Y6
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
 	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(CX), Y0, Y0
 	VADDPS       Y0, Y3, Y0
@@ -8757,87 +8885,87 @@ TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
 	VMOVDQU      (CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
-	VMOVDQU      Y5, (SP)
+	VMOVDQU      Y5, (DI)
 	VMOVDQU      32(CX), Y5
 	VPADDQ       96(DX), Y5, Y5
 	VPADDQ       32(BX), Y5, Y5
-	VMOVDQU      Y5, 32(SP)
+	VMOVDQU      Y5, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), DI
-	VPINSRW      $0x00, (SI)(DI*1), X1, X1
-	MOVQ         8(SP), DI
-	VPINSRW      $0x02, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRW      $0x04, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRW      $0x06, (SI)(DI*1), X1, X1
+	MOVQ         (DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
 	VPXOR        X5, X5, X5
-	MOVQ         32(SP), DI
-	VPINSRW      $0x00, (SI)(DI*1), X5, X5
-	MOVQ         40(SP), DI
-	VPINSRW      $0x02, (SI)(DI*1), X5, X5
-	MOVQ         48(SP), DI
-	VPINSRW      $0x04, (SI)(DI*1), X5, X5
-	MOVQ         56(SP), DI
-	VPINSRW      $0x06, (SI)(DI*1), X5, X5
+	MOVQ         32(DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X5, X5
+	MOVQ         40(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X5, X5
 	VINSERTI128  $0x01, X5, Y1, Y5
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y7, Y7, Y7
 	VPCMPEQD     Y8, Y8, Y8
-	VPGATHERDD   Y8, (DI)(Y6*4), Y7
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 68(AX), Y8
 	VPAND        Y8, Y6, Y6
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y8, Y8, Y8
 	VPCMPEQD     Y9, Y9, Y9
-	VPGATHERDD   Y9, (DI)(Y6*4), Y8
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 72(AX), Y9
 	VPAND        Y9, Y6, Y6
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y9, Y9, Y9
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y6*4), Y9
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y5, Y5
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y5, Y5
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y6, Y6, Y6
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y5*4), Y6
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
 	VMOVDQU      64(CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
-	VMOVDQU      Y5, (SP)
+	VMOVDQU      Y5, (DI)
 	VMOVDQU      96(CX), Y5
 	VPADDQ       96(DX), Y5, Y5
 	VPADDQ       32(BX), Y5, Y5
-	VMOVDQU      Y5, 32(SP)
+	VMOVDQU      Y5, 32(DI)
 	VPXOR        X1, X1, X1
-	MOVQ         (SP), BX
+	MOVQ         (DI), BX
 	VPINSRW      $0x00, (SI)(BX*1), X1, X1
-	MOVQ         8(SP), BX
+	MOVQ         8(DI), BX
 	VPINSRW      $0x02, (SI)(BX*1), X1, X1
-	MOVQ         16(SP), BX
+	MOVQ         16(DI), BX
 	VPINSRW      $0x04, (SI)(BX*1), X1, X1
-	MOVQ         24(SP), BX
+	MOVQ         24(DI), BX
 	VPINSRW      $0x06, (SI)(BX*1), X1, X1
 	VPXOR        X5, X5, X5
-	MOVQ         32(SP), BX
+	MOVQ         32(DI), BX
 	VPINSRW      $0x00, (SI)(BX*1), X5, X5
-	MOVQ         40(SP), BX
+	MOVQ         40(DI), BX
 	VPINSRW      $0x02, (SI)(BX*1), X5, X5
-	MOVQ         48(SP), BX
+	MOVQ         48(DI), BX
 	VPINSRW      $0x04, (SI)(BX*1), X5, X5
-	MOVQ         56(SP), BX
+	MOVQ         56(DI), BX
 	VPINSRW      $0x06, (SI)(BX*1), X5, X5
 	VINSERTI128  $0x01, X5, Y1, Y1
 	VMOVQ        32(AX), X5
@@ -8906,37 +9034,39 @@ TEXT ·avx2QuadTable2(SB), NOSPLIT, $64-64
 
 // func avx2ReadTable4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2ReadTable4(SB), NOSPLIT, $64-56
+TEXT ·avx2ReadTable4(SB), NOSPLIT, $128-56
 	MOVQ         f+0(FP), AX
 	MOVQ         at+40(FP), CX
 	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
 	VMOVDQU      (CX), Y0
 	VPXOR        Y1, Y1, Y1
 	VPCMPGTQ     Y0, Y1, Y1
 	VPANDN       Y0, Y1, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (BX)
 	VMOVDQU      32(CX), Y0
 	VPXOR        Y3, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y3
 	VPANDN       Y0, Y3, Y0
-	VMOVDQU      Y0, 32(SP)
+	VMOVDQU      Y0, 32(BX)
 	VSHUFPS      $0x88, Y3, Y1, Y0
 	VPERMQ       $0xd8, Y0, Y0
-	MOVQ         (SP), CX
+	MOVQ         (BX), CX
 	VMOVD        (DX)(CX*1), X2
-	MOVQ         8(SP), CX
+	MOVQ         8(BX), CX
 	VPINSRD      $0x01, (DX)(CX*1), X2, X2
-	MOVQ         16(SP), CX
+	MOVQ         16(BX), CX
 	VPINSRD      $0x02, (DX)(CX*1), X2, X2
-	MOVQ         24(SP), CX
+	MOVQ         24(BX), CX
 	VPINSRD      $0x03, (DX)(CX*1), X2, X2
-	MOVQ         32(SP), CX
+	MOVQ         32(BX), CX
 	VMOVD        (DX)(CX*1), X1
-	MOVQ         40(SP), CX
+	MOVQ         40(BX), CX
 	VPINSRD      $0x01, (DX)(CX*1), X1, X1
-	MOVQ         48(SP), CX
+	MOVQ         48(BX), CX
 	VPINSRD      $0x02, (DX)(CX*1), X1, X1
-	MOVQ         56(SP), CX
+	MOVQ         56(BX), CX
 	VPINSRD      $0x03, (DX)(CX*1), X1, X1
 	VINSERTI128  $0x01, X1, Y2, Y1
 	VMOVQ        32(AX), X2
@@ -8986,126 +9116,128 @@ TEXT ·avx2ReadTable4(SB), NOSPLIT, $64-56
 
 // func avx2QuadTable4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
 // Requires: AVX, AVX2
-TEXT ·avx2QuadTable4(SB), NOSPLIT, $64-64
+TEXT ·avx2QuadTable4(SB), NOSPLIT, $128-64
 	MOVQ         f+0(FP), AX
 	MOVQ         x+40(FP), CX
 	MOVQ         y+48(FP), DX
 	MOVQ         base+56(FP), BX
 	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
 	VMOVDQU      (CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DI)
 	VMOVDQU      32(CX), Y0
 	VPADDQ       32(DX), Y0, Y0
 	VPADDQ       32(BX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
-	MOVQ         (SP), DI
-	VMOVD        (SI)(DI*1), X1
-	MOVQ         8(SP), DI
-	VPINSRD      $0x01, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRD      $0x02, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRD      $0x03, (SI)(DI*1), X1, X1
-	MOVQ         32(SP), DI
-	VMOVD        (SI)(DI*1), X0
-	MOVQ         40(SP), DI
-	VPINSRD      $0x01, (SI)(DI*1), X0, X0
-	MOVQ         48(SP), DI
-	VPINSRD      $0x02, (SI)(DI*1), X0, X0
-	MOVQ         56(SP), DI
-	VPINSRD      $0x03, (SI)(DI*1), X0, X0
+	VMOVDQU      Y0, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 64(AX), Y3
 	VPAND        Y3, Y2, Y2
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y3, Y3, Y3
 	VPCMPEQD     Y4, Y4, Y4
-	VPGATHERDD   Y4, (DI)(Y2*4), Y3
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 68(AX), Y4
 	VPAND        Y4, Y2, Y2
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y4, Y4, Y4
 	VPCMPEQD     Y5, Y5, Y5
-	VPGATHERDD   Y5, (DI)(Y2*4), Y4
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y2
 	VPBROADCASTD 72(AX), Y5
 	VPAND        Y5, Y2, Y2
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y5, Y5, Y5
 	VPCMPEQD     Y6, Y6, Y6
-	VPGATHERDD   Y6, (DI)(Y2*4), Y5
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y2
 	VPAND        Y2, Y0, Y0
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y2, Y2, Y2
 	VPCMPEQD     Y6, Y6, Y6
-	VPGATHERDD   Y6, (DI)(Y0*4), Y2
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
 	VMOVDQU      64(CX), Y0
 	VPADDQ       (DX), Y0, Y0
 	VPADDQ       (BX), Y0, Y0
-	VMOVDQU      Y0, (SP)
+	VMOVDQU      Y0, (DI)
 	VMOVDQU      96(CX), Y0
 	VPADDQ       32(DX), Y0, Y0
 	VPADDQ       32(BX), Y0, Y0
-	VMOVDQU      Y0, 32(SP)
-	MOVQ         (SP), DI
-	VMOVD        (SI)(DI*1), X1
-	MOVQ         8(SP), DI
-	VPINSRD      $0x01, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRD      $0x02, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRD      $0x03, (SI)(DI*1), X1, X1
-	MOVQ         32(SP), DI
-	VMOVD        (SI)(DI*1), X0
-	MOVQ         40(SP), DI
-	VPINSRD      $0x01, (SI)(DI*1), X0, X0
-	MOVQ         48(SP), DI
-	VPINSRD      $0x02, (SI)(DI*1), X0, X0
-	MOVQ         56(SP), DI
-	VPINSRD      $0x03, (SI)(DI*1), X0, X0
+	VMOVDQU      Y0, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
 	VINSERTI128  $0x01, X0, Y1, Y0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y7, Y7, Y7
 	VPCMPEQD     Y8, Y8, Y8
-	VPGATHERDD   Y8, (DI)(Y6*4), Y7
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 68(AX), Y8
 	VPAND        Y8, Y6, Y6
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y8, Y8, Y8
 	VPCMPEQD     Y9, Y9, Y9
-	VPGATHERDD   Y9, (DI)(Y6*4), Y8
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y0, Y6
 	VPBROADCASTD 72(AX), Y9
 	VPAND        Y9, Y6, Y6
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y9, Y9, Y9
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y6*4), Y9
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y0, Y0
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y0, Y0
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y6, Y6, Y6
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y0*4), Y6
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
 	VSUBPS       Y3, Y7, Y0
 	VMULPS       128(CX), Y0, Y0
 	VADDPS       Y0, Y3, Y0
@@ -9121,83 +9253,83 @@ TEXT ·avx2QuadTable4(SB), NOSPLIT, $64-64
 	VMOVDQU      (CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
-	VMOVDQU      Y5, (SP)
+	VMOVDQU      Y5, (DI)
 	VMOVDQU      32(CX), Y5
 	VPADDQ       96(DX), Y5, Y5
 	VPADDQ       32(BX), Y5, Y5
-	VMOVDQU      Y5, 32(SP)
-	MOVQ         (SP), DI
-	VMOVD        (SI)(DI*1), X1
-	MOVQ         8(SP), DI
-	VPINSRD      $0x01, (SI)(DI*1), X1, X1
-	MOVQ         16(SP), DI
-	VPINSRD      $0x02, (SI)(DI*1), X1, X1
-	MOVQ         24(SP), DI
-	VPINSRD      $0x03, (SI)(DI*1), X1, X1
-	MOVQ         32(SP), DI
-	VMOVD        (SI)(DI*1), X5
-	MOVQ         40(SP), DI
-	VPINSRD      $0x01, (SI)(DI*1), X5, X5
-	MOVQ         48(SP), DI
-	VPINSRD      $0x02, (SI)(DI*1), X5, X5
-	MOVQ         56(SP), DI
-	VPINSRD      $0x03, (SI)(DI*1), X5, X5
+	VMOVDQU      Y5, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X5
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X5, X5
 	VINSERTI128  $0x01, X5, Y1, Y5
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 64(AX), Y7
 	VPAND        Y7, Y6, Y6
-	MOVQ         (AX), DI
+	MOVQ         (AX), R8
 	VPXOR        Y7, Y7, Y7
 	VPCMPEQD     Y8, Y8, Y8
-	VPGATHERDD   Y8, (DI)(Y6*4), Y7
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 68(AX), Y8
 	VPAND        Y8, Y6, Y6
-	MOVQ         8(AX), DI
+	MOVQ         8(AX), R8
 	VPXOR        Y8, Y8, Y8
 	VPCMPEQD     Y9, Y9, Y9
-	VPGATHERDD   Y9, (DI)(Y6*4), Y8
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Y5, Y6
 	VPBROADCASTD 72(AX), Y9
 	VPAND        Y9, Y6, Y6
-	MOVQ         16(AX), DI
+	MOVQ         16(AX), R8
 	VPXOR        Y9, Y9, Y9
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y6*4), Y9
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Y5, Y5
 	VPBROADCASTD 76(AX), Y6
 	VPAND        Y6, Y5, Y5
-	MOVQ         24(AX), DI
+	MOVQ         24(AX), R8
 	VPXOR        Y6, Y6, Y6
 	VPCMPEQD     Y10, Y10, Y10
-	VPGATHERDD   Y10, (DI)(Y5*4), Y6
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
 	VMOVDQU      64(CX), Y5
 	VPADDQ       64(DX), Y5, Y5
 	VPADDQ       (BX), Y5, Y5
-	VMOVDQU      Y5, (SP)
+	VMOVDQU      Y5, (DI)
 	VMOVDQU      96(CX), Y5
 	VPADDQ       96(DX), Y5, Y5
 	VPADDQ       32(BX), Y5, Y5
-	VMOVDQU      Y5, 32(SP)
-	MOVQ         (SP), BX
+	VMOVDQU      Y5, 32(DI)
+	MOVQ         (DI), BX
 	VMOVD        (SI)(BX*1), X1
-	MOVQ         8(SP), BX
+	MOVQ         8(DI), BX
 	VPINSRD      $0x01, (SI)(BX*1), X1, X1
-	MOVQ         16(SP), BX
+	MOVQ         16(DI), BX
 	VPINSRD      $0x02, (SI)(BX*1), X1, X1
-	MOVQ         24(SP), BX
+	MOVQ         24(DI), BX
 	VPINSRD      $0x03, (SI)(BX*1), X1, X1
-	MOVQ         32(SP), BX
+	MOVQ         32(DI), BX
 	VMOVD        (SI)(BX*1), X5
-	MOVQ         40(SP), BX
+	MOVQ         40(DI), BX
 	VPINSRD      $0x01, (SI)(BX*1), X5, X5
-	MOVQ         48(SP), BX
+	MOVQ         48(DI), BX
 	VPINSRD      $0x02, (SI)(BX*1), X5, X5
-	MOVQ         56(SP), BX
+	MOVQ         56(DI), BX
 	VPINSRD      $0x03, (SI)(BX*1), X5, X5
 	VINSERTI128  $0x01, X5, Y1, Y1
 	VMOVQ        32(AX), X5
@@ -10936,55 +11068,57 @@ again1:
 
 // func avx512ReadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm8x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z0
@@ -11001,7 +11135,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -11098,55 +11232,57 @@ GLOBL z3f800000<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm8x1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z0
@@ -11155,44 +11291,44 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z0
@@ -11205,44 +11341,44 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z3
@@ -11251,44 +11387,44 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z3
@@ -11313,62 +11449,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm8x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -11389,62 +11527,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm8x2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -11458,44 +11598,44 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z5
@@ -11516,44 +11656,44 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z5
@@ -11567,44 +11707,44 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z7
@@ -11639,58 +11779,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm8x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -11718,58 +11860,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm8x4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -11792,40 +11936,40 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z7
@@ -11861,40 +12005,40 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z7
@@ -11917,40 +12061,40 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z11
@@ -12004,62 +12148,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm16x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z0
@@ -12076,7 +12222,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -12137,55 +12283,57 @@ GLOBL z37800080<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm16x1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z0
@@ -12194,44 +12342,44 @@ again1:
 	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z0
@@ -12244,44 +12392,44 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z0000ffff<>+0(SB), Z3, Z3
@@ -12290,44 +12438,44 @@ again1:
 	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z0000ffff<>+0(SB), Z3, Z3
@@ -12352,58 +12500,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm16x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z3
@@ -12423,58 +12573,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadUnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm16x2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z3
@@ -12487,40 +12639,40 @@ again1:
 	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z5
@@ -12540,40 +12692,40 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z0000ffff<>+0(SB), Z3, Z5
@@ -12586,40 +12738,40 @@ again1:
 	VFMADD231PS  z37800080<>+0(SB), Z3, Z5
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z0000ffff<>+0(SB), Z3, Z7
@@ -12653,61 +12805,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm16x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -12737,61 +12891,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadUnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm16x4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -12816,43 +12972,43 @@ again1:
 	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X9, Y1, Y9
 	VINSERTI32X4 $0x01, X0, Y2, Y10
 	VSHUFPS      $0x88, Y10, Y9, Y0
@@ -12890,43 +13046,43 @@ again1:
 	VADDPS       Z0, Z5, Z0
 	VMOVDQU32    64(DX), Z5
 	VPADDD       (CX), Z5, Z5
-	VMOVDQU32    Z5, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z5, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y4, Y3
 	VSHUFPS      $0xdd, Y5, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
 	VINSERTI32X4 $0x01, X5, Y1, Y5
 	VINSERTI32X4 $0x01, X9, Y2, Y9
 	VSHUFPS      $0x88, Y9, Y5, Y10
@@ -12951,43 +13107,43 @@ again1:
 	VFMADD231PS  z37800080<>+0(SB), Z5, Z9
 	VMOVDQU32    64(DX), Z5
 	VPADDD       64(CX), Z5, Z5
-	VMOVDQU32    Z5, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z5, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y4, Y3
 	VSHUFPS      $0xdd, Y5, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X13
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X13, X13
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X13
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X13, X13
 	VINSERTI32X4 $0x01, X5, Y1, Y5
 	VINSERTI32X4 $0x01, X13, Y2, Y13
 	VSHUFPS      $0x88, Y13, Y5, Y14
@@ -13043,62 +13199,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSnorm8x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z0
@@ -13117,7 +13275,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -13178,55 +13336,57 @@ GLOBL z3c010204<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSnorm8x1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z0
@@ -13237,44 +13397,44 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z3, Z0
 	VMOVDQU32    (DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPSLLD       $0x18, Z3, Z3
@@ -13289,44 +13449,44 @@ again1:
 	VADDPS       Z3, Z0, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPSLLD       $0x18, Z3, Z3
@@ -13337,44 +13497,44 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z4, Z3
 	VMOVDQU32    64(DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
+	VMOVDQU32    Z4, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X4, X4, X4
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X4, X4
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPSLLD       $0x18, Z4, Z4
@@ -13401,62 +13561,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSnorm8x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z3
@@ -13480,62 +13642,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSnorm8x2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z3
@@ -13552,44 +13716,44 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z4, Z0
 	VMOVDQU32    (DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
+	VMOVDQU32    Z4, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X4, X4, X4
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X4, X4
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPSLLD       $0x18, Z4, Z5
@@ -13613,44 +13777,44 @@ again1:
 	VADDPS       Z4, Z0, Z0
 	VMOVDQU32    64(DX), Z4
 	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
+	VMOVDQU32    Z4, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X4, X4, X4
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X4, X4
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPSLLD       $0x18, Z4, Z5
@@ -13667,44 +13831,44 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z6, Z4
 	VMOVDQU32    64(DX), Z6
 	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
+	VMOVDQU32    Z6, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X6, X6, X6
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X6, X6
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X6, X6
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X6, X6
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X6, X6
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X6, X6
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI64X4 $0x01, Y6, Z2, Z6
 	VPSLLD       $0x18, Z6, Z7
@@ -13742,58 +13906,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSnorm8x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z3
@@ -13826,58 +13992,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSnorm8x4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z3
@@ -13905,40 +14073,40 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z6, Z0
 	VMOVDQU32    (DX), Z6
 	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X6
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X6, X6
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X6
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X6, X6
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI64X4 $0x01, Y6, Z2, Z6
 	VPSLLD       $0x18, Z6, Z7
@@ -13979,40 +14147,40 @@ again1:
 	VADDPS       Z6, Z0, Z0
 	VMOVDQU32    64(DX), Z6
 	VPADDD       (CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X6
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X6, X6
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X6
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X6, X6
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI64X4 $0x01, Y6, Z2, Z6
 	VPSLLD       $0x18, Z6, Z7
@@ -14040,40 +14208,40 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z10, Z6
 	VMOVDQU32    64(DX), Z10
 	VPADDD       64(CX), Z10, Z10
-	VMOVDQU32    Z10, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z10, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X10
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X10, X10
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X10, X10
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X10, X10
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X10
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X10, X10
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X10, X10
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X10, X10
 	VINSERTI32X4 $0x01, X10, Y1, Y10
 	VINSERTI64X4 $0x01, Y10, Z2, Z10
 	VPSLLD       $0x18, Z10, Z11
@@ -14132,62 +14300,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSnorm16x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x10, Z0, Z0
@@ -14206,7 +14376,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -14249,55 +14419,57 @@ GLOBL z38000100<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadSnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSnorm16x1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x10, Z0, Z0
@@ -14308,44 +14480,44 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z3, Z0
 	VMOVDQU32    (DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPSLLD       $0x10, Z3, Z3
@@ -14360,44 +14532,44 @@ again1:
 	VADDPS       Z3, Z0, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPSLLD       $0x10, Z3, Z3
@@ -14408,44 +14580,44 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z4, Z3
 	VMOVDQU32    64(DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
+	VMOVDQU32    Z4, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X4, X4, X4
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X4, X4
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPSLLD       $0x10, Z4, Z4
@@ -14472,58 +14644,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSnorm16x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x10, Z0, Z3
@@ -14546,58 +14720,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSnorm16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSnorm16x2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x10, Z0, Z3
@@ -14613,40 +14789,40 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z4, Z0
 	VMOVDQU32    (DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X4
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPSLLD       $0x10, Z4, Z5
@@ -14669,40 +14845,40 @@ again1:
 	VADDPS       Z4, Z0, Z0
 	VMOVDQU32    64(DX), Z4
 	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X4
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPSLLD       $0x10, Z4, Z5
@@ -14718,40 +14894,40 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z6, Z4
 	VMOVDQU32    64(DX), Z6
 	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X6
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X6, X6
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X6
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X6, X6
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI64X4 $0x01, Y6, Z2, Z6
 	VPSLLD       $0x10, Z6, Z7
@@ -14788,61 +14964,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSnorm16x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -14878,61 +15056,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSnorm16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSnorm16x4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -14963,43 +15143,43 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z8, Z0
 	VMOVDQU32    (DX), Z8
 	VPADDD       64(CX), Z8, Z8
-	VMOVDQU32    Z8, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z8, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y8
 	VSHUFPS      $0x88, Y8, Y4, Y3
 	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X8
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X8, X8
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
 	VINSERTI32X4 $0x01, X9, Y1, Y9
 	VINSERTI32X4 $0x01, X8, Y2, Y10
 	VSHUFPS      $0x88, Y10, Y9, Y8
@@ -15043,43 +15223,43 @@ again1:
 	VADDPS       Z8, Z0, Z0
 	VMOVDQU32    64(DX), Z8
 	VPADDD       (CX), Z8, Z8
-	VMOVDQU32    Z8, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z8, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y8
 	VSHUFPS      $0x88, Y8, Y4, Y3
 	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X8
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X8, X8
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
 	VINSERTI32X4 $0x01, X8, Y1, Y8
 	VINSERTI32X4 $0x01, X9, Y2, Y9
 	VSHUFPS      $0x88, Y9, Y8, Y10
@@ -15110,43 +15290,43 @@ again1:
 	VMAXPS       zbf800000<>+0(SB), Z12, Z8
 	VMOVDQU32    64(DX), Z12
 	VPADDD       64(CX), Z12, Z12
-	VMOVDQU32    Z12, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z12, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y12
 	VSHUFPS      $0x88, Y12, Y4, Y3
 	VSHUFPS      $0xdd, Y12, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X12
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X12, X12
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X13
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X13, X13
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X12
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X12, X12
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X13
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X13, X13
 	VINSERTI32X4 $0x01, X12, Y1, Y12
 	VINSERTI32X4 $0x01, X13, Y2, Y13
 	VSHUFPS      $0x88, Y13, Y12, Y14
@@ -15208,62 +15388,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUint8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUint8x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUint8x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z0
@@ -15277,7 +15459,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -15302,55 +15484,57 @@ GLOBL z00000001<>(SB), RODATA|NOPTR, $64
 
 // func avx512ReadUint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUint8x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUint8x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -15365,58 +15549,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUint8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUint8x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUint8x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -15432,62 +15618,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUint16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUint16x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUint16x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z0
@@ -15501,58 +15689,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUint16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUint16x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUint16x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z3
@@ -15566,61 +15756,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUint16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUint16x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUint16x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -15638,62 +15830,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSint8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSint8x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSint8x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRB      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRB      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRB      $0x08, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRB      $0x0c, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z0
@@ -15708,62 +15902,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSint8x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSint8x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z3
@@ -15779,58 +15975,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSint8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSint8x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSint8x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x18, Z0, Z3
@@ -15847,62 +16045,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSint16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSint16x1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSint16x1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x10, Z0, Z0
@@ -15917,58 +16117,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSint16x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSint16x2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSint16x2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSLLD       $0x10, Z0, Z3
@@ -15983,61 +16185,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSint16x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSint16x4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSint16x4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -16057,58 +16261,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm8x4BGRA(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm8x4BGRA(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -16136,58 +16342,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadUnorm8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm8x4BGRA(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm8x4BGRA(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z3
@@ -16210,40 +16418,40 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000000ff<>+0(SB), Z0, Z7
@@ -16279,40 +16487,40 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z7
@@ -16335,40 +16543,40 @@ again1:
 	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000000ff<>+0(SB), Z3, Z11
@@ -16422,58 +16630,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm10x3(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm10x3(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000003ff<>+0(SB), Z0, Z3
@@ -16501,7 +16711,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -16598,51 +16808,53 @@ GLOBL z3eaaaaab<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm10x3(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm10x3(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm10x3(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000003ff<>+0(SB), Z0, Z3
@@ -16665,40 +16877,40 @@ again1:
 	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000003ff<>+0(SB), Z0, Z7
@@ -16734,40 +16946,40 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000003ff<>+0(SB), Z3, Z7
@@ -16790,40 +17002,40 @@ again1:
 	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z7
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000003ff<>+0(SB), Z3, Z11
@@ -16877,58 +17089,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm10x3BGR(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm10x3BGR(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000003ff<>+0(SB), Z0, Z3
@@ -16956,58 +17170,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadUnorm10x3BGR(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm10x3BGR(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm10x3BGR(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000003ff<>+0(SB), Z0, Z3
@@ -17030,40 +17246,40 @@ again1:
 	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z000003ff<>+0(SB), Z0, Z7
@@ -17099,40 +17315,40 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000003ff<>+0(SB), Z3, Z7
@@ -17155,40 +17371,40 @@ again1:
 	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z7
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z000003ff<>+0(SB), Z3, Z11
@@ -17242,58 +17458,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadUnorm24(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadUnorm24(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z00ffffff<>+0(SB), Z0, Z0
@@ -17310,7 +17528,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -17371,51 +17589,53 @@ GLOBL z33800001<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadUnorm24(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadUnorm24(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadUnorm24(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z00ffffff<>+0(SB), Z0, Z0
@@ -17424,40 +17644,40 @@ again1:
 	VFMADD231PS  z33800001<>+0(SB), Z0, Z3
 	VMOVDQU32    (DX), Z0
 	VPADDD       64(CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z00ffffff<>+0(SB), Z0, Z0
@@ -17470,40 +17690,40 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z00ffffff<>+0(SB), Z3, Z3
@@ -17512,40 +17732,40 @@ again1:
 	VFMADD231PS  z33800001<>+0(SB), Z3, Z4
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPANDD       z00ffffff<>+0(SB), Z3, Z3
@@ -17570,62 +17790,64 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadHalf1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadHalf1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPMOVDW      Z0, Y0
@@ -17640,106 +17862,108 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadHalf1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadHalf1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadHalf1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X0, X0
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPMOVDW      Z0, Y0
 	VCVTPH2PS    Y0, Z0
 	VMOVDQU32    (DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPMOVDW      Z3, Y2
@@ -17750,88 +17974,88 @@ again1:
 	VADDPS       Z3, Z0, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X3, X3
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPMOVDW      Z3, Y2
 	VCVTPH2PS    Y2, Z3
 	VMOVDQU32    64(DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
+	VMOVDQU32    Z4, (SI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      4(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X2, X2
-	MOVLQSX      20(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X1, X1
-	MOVLQSX      36(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X1, X1
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X4, X4, X4
-	MOVLQSX      48(SP), DI
-	VPINSRW      $0x00, (BX)(DI*1), X4, X4
-	MOVLQSX      52(SP), DI
-	VPINSRW      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRW      $0x04, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRW      $0x06, (BX)(DI*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPMOVDW      Z4, Y2
@@ -17854,58 +18078,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSingle1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSingle1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSingle1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVUPS      Z0, (AX)
@@ -17918,96 +18144,98 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSingle1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSingle1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSingle1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVDQU32    (DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVUPS      128(CX), Z4
@@ -18016,78 +18244,78 @@ again1:
 	VADDPS       Z3, Z0, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVDQU32    64(DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X4
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VMOVUPS      128(CX), Z5
@@ -18108,58 +18336,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadWord1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadWord1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadWord1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVUPS      Z0, (AX)
@@ -18172,58 +18402,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadHalf2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadHalf2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadHalf2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z3
@@ -18241,58 +18473,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadHalf2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadHalf2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadHalf2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPANDD       z0000ffff<>+0(SB), Z0, Z3
@@ -18303,40 +18537,40 @@ again1:
 	VCVTPH2PS    Y0, Z0
 	VMOVDQU32    (DX), Z4
 	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X4
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPANDD       z0000ffff<>+0(SB), Z4, Z5
@@ -18354,40 +18588,40 @@ again1:
 	VADDPS       Z4, Z0, Z0
 	VMOVDQU32    64(DX), Z4
 	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X4
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X4, X4
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X4, X4
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X4, X4
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI64X4 $0x01, Y4, Z2, Z4
 	VPANDD       z0000ffff<>+0(SB), Z4, Z5
@@ -18398,40 +18632,40 @@ again1:
 	VCVTPH2PS    Y2, Z4
 	VMOVDQU32    64(DX), Z6
 	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X6
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X6, X6
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X6
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X6, X6
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI64X4 $0x01, Y6, Z2, Z6
 	VPANDD       z0000ffff<>+0(SB), Z6, Z7
@@ -18463,61 +18697,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSingle2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSingle2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSingle2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -18533,61 +18769,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSingle2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSingle2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSingle2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -18596,43 +18834,43 @@ again1:
 	VINSERTI64X4 $0x01, Y0, Z4, Z0
 	VMOVDQU32    (DX), Z6
 	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y6
 	VSHUFPS      $0x88, Y6, Y4, Y3
 	VSHUFPS      $0xdd, Y6, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X7
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X7, X7
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X6
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X6, X6
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X7
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X7, X7
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X6
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X7, Y1, Y7
 	VINSERTI32X4 $0x01, X6, Y2, Y8
 	VSHUFPS      $0x88, Y8, Y7, Y6
@@ -18648,43 +18886,43 @@ again1:
 	VADDPS       Z6, Z0, Z0
 	VMOVDQU32    64(DX), Z6
 	VPADDD       (CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y6
 	VSHUFPS      $0x88, Y6, Y4, Y3
 	VSHUFPS      $0xdd, Y6, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X6
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X7
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X7, X7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X6
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X7
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X7, X7
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI32X4 $0x01, X7, Y2, Y7
 	VSHUFPS      $0x88, Y7, Y6, Y8
@@ -18693,43 +18931,43 @@ again1:
 	VINSERTI64X4 $0x01, Y6, Z4, Z6
 	VMOVDQU32    64(DX), Z8
 	VPADDD       64(CX), Z8, Z8
-	VMOVDQU32    Z8, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z8, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y8
 	VSHUFPS      $0x88, Y8, Y4, Y3
 	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X8
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X8, X8
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
 	VINSERTI32X4 $0x01, X8, Y1, Y8
 	VINSERTI32X4 $0x01, X9, Y2, Y9
 	VSHUFPS      $0x88, Y9, Y8, Y10
@@ -18759,61 +18997,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadWord2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadWord2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadWord2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -18829,61 +19069,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadHalf4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadHalf4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadHalf4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -18909,61 +19151,63 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadHalf4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadHalf4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadHalf4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X3, Y2, Y4
 	VSHUFPS      $0x88, Y4, Y0, Y3
 	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X5
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X5, X5
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI32X4 $0x01, X5, Y2, Y5
 	VSHUFPS      $0x88, Y5, Y0, Y6
@@ -18984,43 +19228,43 @@ again1:
 	VCVTPH2PS    Y0, Z0
 	VMOVDQU32    (DX), Z8
 	VPADDD       64(CX), Z8, Z8
-	VMOVDQU32    Z8, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z8, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y8
 	VSHUFPS      $0x88, Y8, Y4, Y3
 	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X8
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X8, X8
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
 	VINSERTI32X4 $0x01, X9, Y1, Y9
 	VINSERTI32X4 $0x01, X8, Y2, Y10
 	VSHUFPS      $0x88, Y10, Y9, Y8
@@ -19054,43 +19298,43 @@ again1:
 	VADDPS       Z8, Z0, Z0
 	VMOVDQU32    64(DX), Z8
 	VPADDD       (CX), Z8, Z8
-	VMOVDQU32    Z8, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z8, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y8
 	VSHUFPS      $0x88, Y8, Y4, Y3
 	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X8
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X8, X8
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X9
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X9, X9
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X9
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X9, X9
 	VINSERTI32X4 $0x01, X8, Y1, Y8
 	VINSERTI32X4 $0x01, X9, Y2, Y9
 	VSHUFPS      $0x88, Y9, Y8, Y10
@@ -19111,43 +19355,43 @@ again1:
 	VCVTPH2PS    Y3, Z8
 	VMOVDQU32    64(DX), Z12
 	VPADDD       64(CX), Z12, Z12
-	VMOVDQU32    Z12, (SP)
-	MOVLQSX      (SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      12(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      16(SP), DI
-	VMOVQ        (BX)(DI*1), X4
-	MOVLQSX      20(SP), DI
-	VMOVHPS      (BX)(DI*1), X4, X4
-	MOVLQSX      24(SP), DI
-	VMOVQ        (BX)(DI*1), X3
-	MOVLQSX      28(SP), DI
-	VMOVHPS      (BX)(DI*1), X3, X3
+	VMOVDQU32    Z12, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X4, Y1, Y4
 	VINSERTI32X4 $0x01, X3, Y2, Y12
 	VSHUFPS      $0x88, Y12, Y4, Y3
 	VSHUFPS      $0xdd, Y12, Y4, Y4
-	MOVLQSX      32(SP), DI
-	VMOVQ        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VMOVHPS      (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VMOVQ        (BX)(DI*1), X2
-	MOVLQSX      44(SP), DI
-	VMOVHPS      (BX)(DI*1), X2, X2
-	MOVLQSX      48(SP), DI
-	VMOVQ        (BX)(DI*1), X12
-	MOVLQSX      52(SP), DI
-	VMOVHPS      (BX)(DI*1), X12, X12
-	MOVLQSX      56(SP), DI
-	VMOVQ        (BX)(DI*1), X13
-	MOVLQSX      60(SP), DI
-	VMOVHPS      (BX)(DI*1), X13, X13
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X12
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X12, X12
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X13
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X13, X13
 	VINSERTI32X4 $0x01, X12, Y1, Y12
 	VINSERTI32X4 $0x01, X13, Y2, Y13
 	VSHUFPS      $0x88, Y13, Y12, Y14
@@ -19199,41 +19443,43 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSingle4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSingle4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSingle4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      16(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
-	MOVLQSX      4(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      20(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
-	MOVLQSX      8(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      24(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
-	MOVLQSX      12(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      28(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y0
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y6
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
 	VUNPCKLPS    Y6, Y0, Y3
 	VUNPCKLPS    Y5, Y4, Y7
 	VUNPCKLPD    Y7, Y3, Y2
@@ -19242,22 +19488,22 @@ again1:
 	VUNPCKHPS    Y5, Y4, Y5
 	VUNPCKLPD    Y5, Y0, Y4
 	VUNPCKHPD    Y5, Y0, Y5
-	MOVLQSX      32(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      48(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
-	MOVLQSX      36(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      52(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
-	MOVLQSX      40(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      56(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y7
-	MOVLQSX      44(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      60(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y8
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y0
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y6
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y7
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y8
 	VUNPCKLPS    Y6, Y0, Y9
 	VUNPCKLPS    Y8, Y7, Y10
 	VUNPCKLPD    Y10, Y9, Y11
@@ -19277,41 +19523,43 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadSingle4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSingle4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSingle4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      16(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
-	MOVLQSX      4(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      20(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
-	MOVLQSX      8(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      24(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
-	MOVLQSX      12(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      28(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y0
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y6
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
 	VUNPCKLPS    Y6, Y0, Y3
 	VUNPCKLPS    Y5, Y4, Y7
 	VUNPCKLPD    Y7, Y3, Y2
@@ -19320,22 +19568,22 @@ again1:
 	VUNPCKHPS    Y5, Y4, Y5
 	VUNPCKLPD    Y5, Y0, Y4
 	VUNPCKHPD    Y5, Y0, Y5
-	MOVLQSX      32(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      48(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y0
-	MOVLQSX      36(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      52(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y6
-	MOVLQSX      40(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      56(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y7
-	MOVLQSX      44(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      60(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y8
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y0
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y6
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y7
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y8
 	VUNPCKLPS    Y6, Y0, Y9
 	VUNPCKLPS    Y8, Y7, Y10
 	VUNPCKLPD    Y10, Y9, Y11
@@ -19350,23 +19598,23 @@ again1:
 	VINSERTI64X4 $0x01, Y0, Z5, Z0
 	VMOVDQU32    (DX), Z9
 	VPADDD       64(CX), Z9, Z9
-	VMOVDQU32    Z9, (SP)
-	MOVLQSX      (SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      16(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
-	MOVLQSX      4(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      20(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y10
-	MOVLQSX      8(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      24(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
-	MOVLQSX      12(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      28(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y9
+	VMOVDQU32    Z9, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y10
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y9
 	VUNPCKLPS    Y10, Y5, Y3
 	VUNPCKLPS    Y9, Y4, Y11
 	VUNPCKLPD    Y11, Y3, Y2
@@ -19375,22 +19623,22 @@ again1:
 	VUNPCKHPS    Y9, Y4, Y9
 	VUNPCKLPD    Y9, Y5, Y4
 	VUNPCKHPD    Y9, Y5, Y5
-	MOVLQSX      32(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      48(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y12
-	MOVLQSX      36(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      52(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y14
-	MOVLQSX      40(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      56(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y11
-	MOVLQSX      44(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      60(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y13
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y12
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y14
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y11
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y13
 	VUNPCKLPS    Y14, Y12, Y10
 	VUNPCKLPS    Y13, Y11, Y15
 	VUNPCKLPD    Y15, Y10, Y9
@@ -19418,23 +19666,23 @@ again1:
 	VADDPS       Z9, Z0, Z0
 	VMOVDQU32    64(DX), Z9
 	VPADDD       (CX), Z9, Z9
-	VMOVDQU32    Z9, (SP)
-	MOVLQSX      (SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      16(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
-	MOVLQSX      4(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      20(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y10
-	MOVLQSX      8(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      24(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
-	MOVLQSX      12(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      28(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y9
+	VMOVDQU32    Z9, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y10
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y9
 	VUNPCKLPS    Y10, Y5, Y3
 	VUNPCKLPS    Y9, Y4, Y11
 	VUNPCKLPD    Y11, Y3, Y2
@@ -19443,22 +19691,22 @@ again1:
 	VUNPCKHPS    Y9, Y4, Y9
 	VUNPCKLPD    Y9, Y5, Y4
 	VUNPCKHPD    Y9, Y5, Y5
-	MOVLQSX      32(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      48(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y9
-	MOVLQSX      36(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      52(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y10
-	MOVLQSX      40(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      56(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y11
-	MOVLQSX      44(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      60(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y9
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y10
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y11
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y12
 	VUNPCKLPS    Y10, Y9, Y13
 	VUNPCKLPS    Y12, Y11, Y14
 	VUNPCKLPD    Y14, Y13, Y15
@@ -19473,23 +19721,23 @@ again1:
 	VINSERTI64X4 $0x01, Y9, Z5, Z9
 	VMOVDQU32    64(DX), Z13
 	VPADDD       64(CX), Z13, Z13
-	VMOVDQU32    Z13, (SP)
-	MOVLQSX      (SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      16(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y5
-	MOVLQSX      4(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      20(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y14
-	MOVLQSX      8(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      24(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y4
-	MOVLQSX      12(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      28(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y13
+	VMOVDQU32    Z13, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y14
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y13
 	VUNPCKLPS    Y14, Y5, Y3
 	VUNPCKLPS    Y13, Y4, Y15
 	VUNPCKLPD    Y15, Y3, Y2
@@ -19498,22 +19746,22 @@ again1:
 	VUNPCKHPS    Y13, Y4, Y13
 	VUNPCKLPD    Y13, Y5, Y4
 	VUNPCKHPD    Y13, Y5, Y5
-	MOVLQSX      32(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      48(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y13
-	MOVLQSX      36(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      52(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y14
-	MOVLQSX      40(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      56(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y15
-	MOVLQSX      44(SP), DI
-	VMOVUPS      (BX)(DI*1), X1
-	MOVLQSX      60(SP), DI
-	VINSERTF32X4 $0x01, (BX)(DI*1), Y1, Y16
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y13
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y14
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y15
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X1
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y16
 	VUNPCKLPS    Y14, Y13, Y17
 	VUNPCKLPS    Y16, Y15, Y18
 	VUNPCKLPD    Y18, Y17, Y19
@@ -19559,58 +19807,60 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadSharedExponent(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadSharedExponent(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSRLD       $0x1b, Z0, Z3
@@ -19635,7 +19885,7 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
@@ -19678,51 +19928,53 @@ GLOBL z000001ff<>(SB), RODATA|NOPTR, $64
 
 // func avx512QuadSharedExponent(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadSharedExponent(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadSharedExponent(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), AX
 	MOVQ x+40(FP), CX
 	MOVQ y+48(FP), DX
 	MOVQ data_base+16(FP), BX
-	MOVQ n+56(FP), SI
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ n+56(FP), DI
 
 again1:
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X0
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X0, X0
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X0, X0
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X0, X0
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VPSRLD       $0x1b, Z0, Z3
@@ -19741,40 +19993,40 @@ again1:
 	VMULPS       Z3, Z0, Z0
 	VMOVDQU32    (DX), Z3
 	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPSRLD       $0x1b, Z3, Z6
@@ -19803,40 +20055,40 @@ again1:
 	VADDPS       Z3, Z0, Z0
 	VMOVDQU32    64(DX), Z3
 	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X3
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X3, X3
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X3, X3
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X3, X3
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VPSRLD       $0x1b, Z3, Z6
@@ -19855,40 +20107,40 @@ again1:
 	VMULPS       Z6, Z3, Z3
 	VMOVDQU32    64(DX), Z6
 	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SP)
-	MOVLQSX      (SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      4(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      8(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      12(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      16(SP), DI
-	VMOVD        (BX)(DI*1), X2
-	MOVLQSX      20(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X2, X2
-	MOVLQSX      24(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X2, X2
-	MOVLQSX      28(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X2, X2
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), DI
-	VMOVD        (BX)(DI*1), X1
-	MOVLQSX      36(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X1, X1
-	MOVLQSX      40(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X1, X1
-	MOVLQSX      44(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X1, X1
-	MOVLQSX      48(SP), DI
-	VMOVD        (BX)(DI*1), X6
-	MOVLQSX      52(SP), DI
-	VPINSRD      $0x01, (BX)(DI*1), X6, X6
-	MOVLQSX      56(SP), DI
-	VPINSRD      $0x02, (BX)(DI*1), X6, X6
-	MOVLQSX      60(SP), DI
-	VPINSRD      $0x03, (BX)(DI*1), X6, X6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X6
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X6, X6
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X6, X6
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X6, X6
 	VINSERTI32X4 $0x01, X6, Y1, Y6
 	VINSERTI64X4 $0x01, Y6, Z2, Z6
 	VPSRLD       $0x1b, Z6, Z9
@@ -19933,100 +20185,102 @@ again1:
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
 	ADDQ         $+192, DX
-	DECQ         SI
+	DECQ         DI
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadTable1(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadTable1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ x+40(FP), DX
 	MOVQ y+48(FP), BX
 	MOVQ data_base+16(FP), SI
-	MOVQ n+56(FP), DI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
 
 again1:
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      20(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      52(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 64(AX), Z4
 	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VPGATHERDD   (R9)(Z3*4), K1, Z4
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 68(AX), Z5
 	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VPGATHERDD   (R9)(Z3*4), K1, Z5
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 72(AX), Z6
 	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VPGATHERDD   (R9)(Z3*4), K1, Z6
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z3
 	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z3
 	VMOVUPS      Z4, (CX)
 	VMOVUPS      Z5, 1024(CX)
 	VMOVUPS      Z6, 2048(CX)
@@ -20034,178 +20288,180 @@ again1:
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	DECQ         DI
+	DECQ         R8
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadTable1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadTable1(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadTable1(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ x+40(FP), DX
 	MOVQ y+48(FP), BX
 	MOVQ data_base+16(FP), SI
-	MOVQ n+56(FP), DI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
 
 again1:
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      20(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      52(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 64(AX), Z4
 	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VPGATHERDD   (R9)(Z3*4), K1, Z4
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 68(AX), Z5
 	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VPGATHERDD   (R9)(Z3*4), K1, Z5
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 72(AX), Z6
 	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VPGATHERDD   (R9)(Z3*4), K1, Z6
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z3
 	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z3
 	VMOVDQU32    (BX), Z0
 	VPADDD       64(DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      20(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      52(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 64(AX), Z8
 	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VPGATHERDD   (R9)(Z7*4), K1, Z8
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 68(AX), Z9
 	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VPGATHERDD   (R9)(Z7*4), K1, Z9
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 72(AX), Z10
 	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VPGATHERDD   (R9)(Z7*4), K1, Z10
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z7
 	VPANDD       Z7, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R8)(Z0*4), K1, Z7
+	VPGATHERDD   (R9)(Z0*4), K1, Z7
 	VMOVUPS      128(DX), Z0
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z0, Z8, Z8
@@ -20221,160 +20477,160 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(BX), Z3
 	VPADDD       (DX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X2, X2
-	MOVLQSX      20(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X2, X2
-	MOVLQSX      24(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X2, X2
-	MOVLQSX      28(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X3, X3
-	MOVLQSX      52(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X3, X3
-	MOVLQSX      56(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X3, X3
-	MOVLQSX      60(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X3, X3
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 64(AX), Z8
 	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VPGATHERDD   (R9)(Z7*4), K1, Z8
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 68(AX), Z9
 	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VPGATHERDD   (R9)(Z7*4), K1, Z9
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 72(AX), Z10
 	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VPGATHERDD   (R9)(Z7*4), K1, Z10
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z3, Z3
 	VPBROADCASTD 76(AX), Z7
 	VPANDD       Z7, Z3, Z3
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R8)(Z3*4), K1, Z7
+	VPGATHERDD   (R9)(Z3*4), K1, Z7
 	VMOVDQU32    64(BX), Z3
 	VPADDD       64(DX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X2, X2
-	MOVLQSX      20(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X2, X2
-	MOVLQSX      24(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X2, X2
-	MOVLQSX      28(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), R8
-	VPINSRB      $0x00, (SI)(R8*1), X3, X3
-	MOVLQSX      52(SP), R8
-	VPINSRB      $0x04, (SI)(R8*1), X3, X3
-	MOVLQSX      56(SP), R8
-	VPINSRB      $0x08, (SI)(R8*1), X3, X3
-	MOVLQSX      60(SP), R8
-	VPINSRB      $0x0c, (SI)(R8*1), X3, X3
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 64(AX), Z12
 	VPANDD       Z12, Z11, Z11
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z12
-	VPGATHERDD   (R8)(Z11*4), K1, Z12
+	VPGATHERDD   (R9)(Z11*4), K1, Z12
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 68(AX), Z13
 	VPANDD       Z13, Z11, Z11
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z13
-	VPGATHERDD   (R8)(Z11*4), K1, Z13
+	VPGATHERDD   (R9)(Z11*4), K1, Z13
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 72(AX), Z14
 	VPANDD       Z14, Z11, Z11
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z14
-	VPGATHERDD   (R8)(Z11*4), K1, Z14
+	VPGATHERDD   (R9)(Z11*4), K1, Z14
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z3, Z3
 	VPBROADCASTD 76(AX), Z11
 	VPANDD       Z11, Z3, Z3
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z11
-	VPGATHERDD   (R8)(Z3*4), K1, Z11
+	VPGATHERDD   (R9)(Z3*4), K1, Z11
 	VMOVUPS      128(DX), Z3
 	VSUBPS       Z8, Z12, Z12
 	VMULPS       Z3, Z12, Z12
@@ -20408,100 +20664,102 @@ again1:
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	DECQ         DI
+	DECQ         R8
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadTable2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadTable2(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadTable2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ x+40(FP), DX
 	MOVQ y+48(FP), BX
 	MOVQ data_base+16(FP), SI
-	MOVQ n+56(FP), DI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
 
 again1:
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      20(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      52(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 64(AX), Z4
 	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VPGATHERDD   (R9)(Z3*4), K1, Z4
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 68(AX), Z5
 	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VPGATHERDD   (R9)(Z3*4), K1, Z5
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 72(AX), Z6
 	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VPGATHERDD   (R9)(Z3*4), K1, Z6
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z3
 	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z3
 	VMOVUPS      Z4, (CX)
 	VMOVUPS      Z5, 1024(CX)
 	VMOVUPS      Z6, 2048(CX)
@@ -20509,178 +20767,180 @@ again1:
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	DECQ         DI
+	DECQ         R8
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadTable2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadTable2(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadTable2(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ x+40(FP), DX
 	MOVQ y+48(FP), BX
 	MOVQ data_base+16(FP), SI
-	MOVQ n+56(FP), DI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
 
 again1:
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      20(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      52(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 64(AX), Z4
 	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VPGATHERDD   (R9)(Z3*4), K1, Z4
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 68(AX), Z5
 	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VPGATHERDD   (R9)(Z3*4), K1, Z5
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 72(AX), Z6
 	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VPGATHERDD   (R9)(Z3*4), K1, Z6
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z3
 	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z3
 	VMOVDQU32    (BX), Z0
 	VPADDD       64(DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
+	VMOVDQU32    Z0, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      16(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      20(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X0, X0, X0
-	MOVLQSX      48(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X0, X0
-	MOVLQSX      52(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 64(AX), Z8
 	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VPGATHERDD   (R9)(Z7*4), K1, Z8
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 68(AX), Z9
 	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VPGATHERDD   (R9)(Z7*4), K1, Z9
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 72(AX), Z10
 	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VPGATHERDD   (R9)(Z7*4), K1, Z10
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z7
 	VPANDD       Z7, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R8)(Z0*4), K1, Z7
+	VPGATHERDD   (R9)(Z0*4), K1, Z7
 	VMOVUPS      128(DX), Z0
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z0, Z8, Z8
@@ -20696,160 +20956,160 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(BX), Z3
 	VPADDD       (DX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X2, X2
-	MOVLQSX      20(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X2, X2
-	MOVLQSX      24(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X2, X2
-	MOVLQSX      28(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X3, X3
-	MOVLQSX      52(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X3, X3
-	MOVLQSX      56(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X3, X3
-	MOVLQSX      60(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X3, X3
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 64(AX), Z8
 	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VPGATHERDD   (R9)(Z7*4), K1, Z8
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 68(AX), Z9
 	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VPGATHERDD   (R9)(Z7*4), K1, Z9
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 72(AX), Z10
 	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VPGATHERDD   (R9)(Z7*4), K1, Z10
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z3, Z3
 	VPBROADCASTD 76(AX), Z7
 	VPANDD       Z7, Z3, Z3
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R8)(Z3*4), K1, Z7
+	VPGATHERDD   (R9)(Z3*4), K1, Z7
 	VMOVDQU32    64(BX), Z3
 	VPADDD       64(DX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
+	VMOVDQU32    Z3, (DI)
 	VPXOR        X1, X1, X1
-	MOVLQSX      (SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      4(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X2, X2, X2
-	MOVLQSX      16(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X2, X2
-	MOVLQSX      20(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X2, X2
-	MOVLQSX      24(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X2, X2
-	MOVLQSX      28(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
 	VPXOR        X1, X1, X1
-	MOVLQSX      32(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X1, X1
-	MOVLQSX      36(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
 	VPXOR        X3, X3, X3
-	MOVLQSX      48(SP), R8
-	VPINSRW      $0x00, (SI)(R8*1), X3, X3
-	MOVLQSX      52(SP), R8
-	VPINSRW      $0x02, (SI)(R8*1), X3, X3
-	MOVLQSX      56(SP), R8
-	VPINSRW      $0x04, (SI)(R8*1), X3, X3
-	MOVLQSX      60(SP), R8
-	VPINSRW      $0x06, (SI)(R8*1), X3, X3
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 64(AX), Z12
 	VPANDD       Z12, Z11, Z11
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z12
-	VPGATHERDD   (R8)(Z11*4), K1, Z12
+	VPGATHERDD   (R9)(Z11*4), K1, Z12
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 68(AX), Z13
 	VPANDD       Z13, Z11, Z11
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z13
-	VPGATHERDD   (R8)(Z11*4), K1, Z13
+	VPGATHERDD   (R9)(Z11*4), K1, Z13
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 72(AX), Z14
 	VPANDD       Z14, Z11, Z11
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z14
-	VPGATHERDD   (R8)(Z11*4), K1, Z14
+	VPGATHERDD   (R9)(Z11*4), K1, Z14
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z3, Z3
 	VPBROADCASTD 76(AX), Z11
 	VPANDD       Z11, Z3, Z3
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z11
-	VPGATHERDD   (R8)(Z3*4), K1, Z11
+	VPGATHERDD   (R9)(Z3*4), K1, Z11
 	VMOVUPS      128(DX), Z3
 	VSUBPS       Z8, Z12, Z12
 	VMULPS       Z3, Z12, Z12
@@ -20883,96 +21143,98 @@ again1:
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	DECQ         DI
+	DECQ         R8
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512ReadTable4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512ReadTable4(SB), NOSPLIT, $64-64
+TEXT ·avx512ReadTable4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ x+40(FP), DX
 	MOVQ y+48(FP), BX
 	MOVQ data_base+16(FP), SI
-	MOVQ n+56(FP), DI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
 
 again1:
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      4(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      16(SP), R8
-	VMOVD        (SI)(R8*1), X0
-	MOVLQSX      20(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      36(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      48(SP), R8
-	VMOVD        (SI)(R8*1), X0
-	MOVLQSX      52(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 64(AX), Z4
 	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VPGATHERDD   (R9)(Z3*4), K1, Z4
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 68(AX), Z5
 	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VPGATHERDD   (R9)(Z3*4), K1, Z5
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 72(AX), Z6
 	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VPGATHERDD   (R9)(Z3*4), K1, Z6
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z3
 	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z3
 	VMOVUPS      Z4, (CX)
 	VMOVUPS      Z5, 1024(CX)
 	VMOVUPS      Z6, 2048(CX)
@@ -20980,170 +21242,172 @@ again1:
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	DECQ         DI
+	DECQ         R8
 	JNZ          again1
 	VZEROUPPER
 	RET
 
 // func avx512QuadTable4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·avx512QuadTable4(SB), NOSPLIT, $64-64
+TEXT ·avx512QuadTable4(SB), NOSPLIT, $128-64
 	MOVQ f+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ x+40(FP), DX
 	MOVQ y+48(FP), BX
 	MOVQ data_base+16(FP), SI
-	MOVQ n+56(FP), DI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
 
 again1:
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      4(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      16(SP), R8
-	VMOVD        (SI)(R8*1), X0
-	MOVLQSX      20(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      36(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      48(SP), R8
-	VMOVD        (SI)(R8*1), X0
-	MOVLQSX      52(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 64(AX), Z4
 	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R8)(Z3*4), K1, Z4
+	VPGATHERDD   (R9)(Z3*4), K1, Z4
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 68(AX), Z5
 	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R8)(Z3*4), K1, Z5
+	VPGATHERDD   (R9)(Z3*4), K1, Z5
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z3
 	VPBROADCASTD 72(AX), Z6
 	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R8)(Z3*4), K1, Z6
+	VPGATHERDD   (R9)(Z3*4), K1, Z6
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z3
 	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R8)(Z0*4), K1, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z3
 	VMOVDQU32    (BX), Z0
 	VPADDD       64(DX), Z0, Z0
-	VMOVDQU32    Z0, (SP)
-	MOVLQSX      (SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      4(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      16(SP), R8
-	VMOVD        (SI)(R8*1), X0
-	MOVLQSX      20(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X0, X0
-	MOVLQSX      24(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      28(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y2
-	MOVLQSX      32(SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      36(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      48(SP), R8
-	VMOVD        (SI)(R8*1), X0
-	MOVLQSX      52(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X0, X0
-	MOVLQSX      56(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X0, X0
-	MOVLQSX      60(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
 	VINSERTI32X4 $0x01, X0, Y1, Y0
 	VINSERTI64X4 $0x01, Y0, Z2, Z0
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 64(AX), Z8
 	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VPGATHERDD   (R9)(Z7*4), K1, Z8
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 68(AX), Z9
 	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VPGATHERDD   (R9)(Z7*4), K1, Z9
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z0, Z7
 	VPBROADCASTD 72(AX), Z10
 	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VPGATHERDD   (R9)(Z7*4), K1, Z10
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z0, Z0
 	VPBROADCASTD 76(AX), Z7
 	VPANDD       Z7, Z0, Z0
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R8)(Z0*4), K1, Z7
+	VPGATHERDD   (R9)(Z0*4), K1, Z7
 	VMOVUPS      128(DX), Z0
 	VSUBPS       Z4, Z8, Z8
 	VMULPS       Z0, Z8, Z8
@@ -21159,152 +21423,152 @@ again1:
 	VADDPS       Z0, Z3, Z0
 	VMOVDQU32    64(BX), Z3
 	VPADDD       (DX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      4(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      16(SP), R8
-	VMOVD        (SI)(R8*1), X2
-	MOVLQSX      20(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X2, X2
-	MOVLQSX      24(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X2, X2
-	MOVLQSX      28(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X2, X2
+	VMOVDQU32    Z3, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      36(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      48(SP), R8
-	VMOVD        (SI)(R8*1), X3
-	MOVLQSX      52(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X3, X3
-	MOVLQSX      56(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X3, X3
-	MOVLQSX      60(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X3, X3
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 64(AX), Z8
 	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R8)(Z7*4), K1, Z8
+	VPGATHERDD   (R9)(Z7*4), K1, Z8
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 68(AX), Z9
 	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R8)(Z7*4), K1, Z9
+	VPGATHERDD   (R9)(Z7*4), K1, Z9
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z3, Z7
 	VPBROADCASTD 72(AX), Z10
 	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R8)(Z7*4), K1, Z10
+	VPGATHERDD   (R9)(Z7*4), K1, Z10
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z3, Z3
 	VPBROADCASTD 76(AX), Z7
 	VPANDD       Z7, Z3, Z3
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R8)(Z3*4), K1, Z7
+	VPGATHERDD   (R9)(Z3*4), K1, Z7
 	VMOVDQU32    64(BX), Z3
 	VPADDD       64(DX), Z3, Z3
-	VMOVDQU32    Z3, (SP)
-	MOVLQSX      (SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      4(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      8(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      12(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      16(SP), R8
-	VMOVD        (SI)(R8*1), X2
-	MOVLQSX      20(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X2, X2
-	MOVLQSX      24(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X2, X2
-	MOVLQSX      28(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X2, X2
+	VMOVDQU32    Z3, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
 	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SP), R8
-	VMOVD        (SI)(R8*1), X1
-	MOVLQSX      36(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X1, X1
-	MOVLQSX      40(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X1, X1
-	MOVLQSX      44(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X1, X1
-	MOVLQSX      48(SP), R8
-	VMOVD        (SI)(R8*1), X3
-	MOVLQSX      52(SP), R8
-	VPINSRD      $0x01, (SI)(R8*1), X3, X3
-	MOVLQSX      56(SP), R8
-	VPINSRD      $0x02, (SI)(R8*1), X3, X3
-	MOVLQSX      60(SP), R8
-	VPINSRD      $0x03, (SI)(R8*1), X3, X3
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
 	VINSERTI32X4 $0x01, X3, Y1, Y3
 	VINSERTI64X4 $0x01, Y3, Z2, Z3
 	VMOVQ        32(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 64(AX), Z12
 	VPANDD       Z12, Z11, Z11
-	MOVQ         (AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z12
-	VPGATHERDD   (R8)(Z11*4), K1, Z12
+	VPGATHERDD   (R9)(Z11*4), K1, Z12
 	VMOVQ        40(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 68(AX), Z13
 	VPANDD       Z13, Z11, Z11
-	MOVQ         8(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z13
-	VPGATHERDD   (R8)(Z11*4), K1, Z13
+	VPGATHERDD   (R9)(Z11*4), K1, Z13
 	VMOVQ        48(AX), X1
 	VPSRLD       X1, Z3, Z11
 	VPBROADCASTD 72(AX), Z14
 	VPANDD       Z14, Z11, Z11
-	MOVQ         16(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z14
-	VPGATHERDD   (R8)(Z11*4), K1, Z14
+	VPGATHERDD   (R9)(Z11*4), K1, Z14
 	VMOVQ        56(AX), X1
 	VPSRLD       X1, Z3, Z3
 	VPBROADCASTD 76(AX), Z11
 	VPANDD       Z11, Z3, Z3
-	MOVQ         24(AX), R8
-	MOVL         $0x0000ffff, R9
-	KMOVW        R9, K1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z11
-	VPGATHERDD   (R8)(Z3*4), K1, Z11
+	VPGATHERDD   (R9)(Z3*4), K1, Z11
 	VMOVUPS      128(DX), Z3
 	VSUBPS       Z8, Z12, Z12
 	VMULPS       Z3, Z12, Z12
@@ -21338,7 +21602,7 @@ again1:
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
 	ADDQ         $+192, BX
-	DECQ         DI
+	DECQ         R8
 	JNZ          again1
 	VZEROUPPER
 	RET

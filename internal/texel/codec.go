@@ -336,20 +336,37 @@ func (c *Codec) DecodeFloat(dst [][4]float64, src []byte) {
 		decodeSharedExponent(dst, src)
 		return
 	}
+	if len(c.channels) < 4 {
+		for t := range dst {
+			dst[t] = [4]float64{3: 1}
+		}
+	}
+	for i := range c.channels {
+		if !c.channels[i].inByte() {
+			c.decodeRaw(dst, src)
+			return
+		}
+	}
+	for i := range c.channels {
+		c.channels[i].bytesToFloat(dst, src, c.size)
+	}
+}
+
+// inByte says whether bytesToFloat can read the channel.
+func (ch *channel) inByte() bool { return ch.numbers != nil && ch.width == 1 }
+
+// decodeRaw is DecodeFloat where not all channels lie in bytes: the others pass through raw bits, room for which takes
+// longer to clear than a few texels to decode.
+func (c *Codec) decodeRaw(dst [][4]float64, src []byte) {
 	var raw [chunk][4]uint64
 	for len(dst) > 0 {
 		n := min(len(dst), chunk)
-		if len(c.channels) < 4 {
-			for t := range n {
-				dst[t] = [4]float64{3: 1}
-			}
-		}
 		if c.quad != 0 {
 			c.loadQuads(raw[:n], src)
 		}
 		for i := range c.channels {
 			ch := &c.channels[i]
-			if ch.numbers != nil && ch.width == 1 {
+			if ch.inByte() {
 				ch.bytesToFloat(dst[:n], src, c.size)
 				continue
 			}

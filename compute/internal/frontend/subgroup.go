@@ -14,12 +14,8 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		operands = operands[1:]
 	}
 	var x ir.SubgroupCall
-	switch i.Op {
-	case spirv.OpGroupNonUniformQuadAllKHR, spirv.OpGroupNonUniformQuadAnyKHR, spirv.OpGroupNonUniformQuadBroadcast,
-		spirv.OpGroupNonUniformQuadSwap:
-		if c.graphics() { // what it reads of lanes that nothing covers is as for derivatives
-			c.stage.Modes.Derivatives = true
-		}
+	if c.graphics() && ofQuad(i.Op) { // what it reads of lanes that nothing covers is as for derivatives
+		c.stage.Modes.Derivatives = true
 	}
 	boolean := func(x ir.SubgroupCall, s []ir.Value) ir.Value {
 		return c.subgroup(i.Op, x, s, 0, []bool{false})[0]
@@ -104,8 +100,21 @@ func (c *compiler) eachComponent(i *spirv.Instruction, x ir.SubgroupCall, id uin
 
 // subgroup adds an instruction on scalars, and gives its results: of wide, those that have 64 bits.
 func (c *compiler) subgroup(op spirv.Op, x ir.SubgroupCall, s []ir.Value, arg ir.Value, wide []bool) []ir.Value {
+	if c.graphics() && !ofQuad(op) && op != spirv.OpReadClockKHR {
+		c.stage.Modes.Subgroups = true
+	}
 	var o ir.CallOperands
 	o.Put(ir.PartValue, s...)
 	o.Put(ir.PartArg, arg)
 	return c.g.Call(ops.Subgroup, ir.Call{Op: op, Pure: true, Subgroup: &x}, &o, wide)
+}
+
+// ofQuad says whether an instruction is on the lanes of a quad.
+func ofQuad(op spirv.Op) bool {
+	switch op {
+	case spirv.OpGroupNonUniformQuadAllKHR, spirv.OpGroupNonUniformQuadAnyKHR, spirv.OpGroupNonUniformQuadBroadcast,
+		spirv.OpGroupNonUniformQuadSwap:
+		return true
+	}
+	return false
 }

@@ -317,6 +317,9 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		p.memory = c.memoryFor(memoryKey{kind: ir.MemoryShared}, "shared", false)
 		p.immediate, p.explicit = c.shared(i)
 	case spirv.StorageClassPushConstant:
+		if c.graphics() {
+			c.stage.Modes.Constants = true
+		}
 		p.memory = c.memoryFor(memoryKey{kind: ir.MemoryPush}, c.module.DebugName(i.Result), true)
 	case spirv.StorageClassUniform, spirv.StorageClassStorageBuffer:
 		b := c.bindingOf(i)

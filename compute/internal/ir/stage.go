@@ -92,6 +92,8 @@ type StageModes struct {
 	Discards         bool // it may end or demote invocations: tests that write can't come first
 	Effects          bool // it writes memory that others see: it runs wherever the specification has it run
 	Derivatives      bool // it needs whole quads
+	Constants        bool // it reads push constants
+	Subgroups        bool // it sees lanes of its subgroup beyond those of its quad
 	ReadsInputs      bool // it reads input attachments: its own tests may write to them only afterwards
 }
 

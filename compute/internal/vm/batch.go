@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"bytes"
+
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
 	"farside/compute/internal/program"
@@ -13,7 +15,8 @@ import (
 // other lanes of their subgroup. What an atomic gives them is undefined.
 type effects struct {
 	some   bool            // but not all lanes that run may have effects
-	mask   kernel.Register // these lanes
+	given  []uint8         // these lanes, a bit for each
+	mask   kernel.Register // likewise; meaningless without some
 	acting kernel.Register // those of them that are active, see findActing
 	and    kernel.Args     // the step to that
 }
@@ -27,13 +30,13 @@ func (f *effects) init(chunks int) {
 // setBatch says which lanes of the batches to come run, and which of them have effects: a bit for each lane of a chunk.
 // Both are all of the program's lanes where Engine.Partial is false.
 func (w *worker) setBatch(lanes, effects []uint8) {
-	all := everyLane(lanes)
-	if !all || !w.whole { // the masks of most batches are those of the one before
+	if !bytes.Equal(w.lanesSet, lanes) { // the masks of most batches are those of the one before
+		w.lanesSet = append(w.lanesSet[:0], lanes...)
 		setLanes(w.initial, lanes)
 		w.start.first, w.start.end, w.start.lanes = w.kernels.Active(w.initial, len(lanes))
 	}
-	w.whole, w.effects.some = all, false
-	if all && everyLane(effects) {
+	w.effects.some, w.effects.given = false, effects
+	if bytes.Equal(lanes, effects) {
 		return
 	}
 	for i, set := range lanes {
@@ -44,15 +47,6 @@ func (w *worker) setBatch(lanes, effects []uint8) {
 	if w.effects.some {
 		setLanes(w.effects.mask, effects)
 	}
-}
-
-// everyLane says whether all bits are set.
-func everyLane(lanes []uint8) bool {
-	all := uint8(0xff)
-	for _, set := range lanes {
-		all &= set
-	}
-	return all == 0xff
 }
 
 // restart begins a batch.

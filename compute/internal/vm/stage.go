@@ -132,9 +132,6 @@ func (b *Batch) Run(lanes, effects []uint8) (ok bool) {
 		}
 	}()
 	b.setBatch(lanes, effects)
-	if !b.effects.some {
-		setLanes(b.effects.mask, effects) // for lanes that are going to be taken out
-	}
 	b.restart()
 	if !b.execute() {
 		b.err = errBroken
@@ -143,6 +140,7 @@ func (b *Batch) Run(lanes, effects []uint8) (ok bool) {
 	if b.effects.some {
 		b.keepEffects(lanes, effects)
 	}
+	b.effects.given = nil
 	b.ended++
 	return !b.tick(1, -1)
 }
@@ -171,6 +169,9 @@ func (b *Batch) End() error {
 
 // demote takes the effects of the active lanes away.
 func (w *worker) demote() {
+	if !w.effects.some {
+		setLanes(w.effects.mask, w.effects.given)
+	}
 	for chunk := w.active.first; chunk < w.active.end; chunk++ {
 		acting := w.effectMask(chunk)
 		for lane, set := range w.activeMask(chunk) {

@@ -33,17 +33,17 @@ type worker struct {
 	pending  []pending       // of each mask register that control flow uses; the last one takes the lanes that end
 
 	// Which lanes take part. Where those of the chunks of active are all, nobody needs a register that says so.
-	active  span
-	mask    kernel.Register // the execution mask in the chunks of active, or none where it is full
-	source  kernel.Register // the same, or ones
-	lanes   kernel.Register // for the execution mask of a part of the lanes
-	start   span            // of the execution mask at the start of a batch
-	initial kernel.Register // that mask
-	whole   bool            // it has all lanes
-	ones    kernel.Register
-	ticks   int    // until Stop is asked
-	ended   uint64 // batches that it has brought to their end since it was asked
-	fence   atomic.Uint32
+	active   span
+	mask     kernel.Register // the execution mask in the chunks of active, or none where it is full
+	source   kernel.Register // the same, or ones
+	lanes    kernel.Register // for the execution mask of a part of the lanes
+	start    span            // of the execution mask at the start of a batch
+	initial  kernel.Register // that mask
+	lanesSet []uint8         // likewise, a bit for each lane
+	ones     kernel.Register
+	ticks    int    // until Stop is asked
+	ended    uint64 // batches that it has brought to their end since it was asked
+	fence    atomic.Uint32
 
 	effects effects
 	dynamic dynamic
@@ -224,19 +224,19 @@ func (w *worker) resume(at native.Region, first, n int) {
 func setLanes(r kernel.Register, lanes []uint8) {
 	chunks := unsafe.Slice((*[kernel.Width]uint32)(r.Base), len(lanes))
 	for i, set := range lanes {
-		switch set {
-		case 0:
-			chunks[i] = [kernel.Width]uint32{}
-			continue
-		case 0xff:
-			chunks[i] = allLanes
-			continue
-		}
-		for lane := range kernel.Width {
-			chunks[i][lane] = -uint32(set >> lane & 1)
-		}
+		chunks[i] = chunkMasks[set]
 	}
 }
+
+// chunkMasks are the masks of a chunk whose lanes are the bits of a number.
+var chunkMasks = func() (all [1 << kernel.Width][kernel.Width]uint32) {
+	for set := range all {
+		for lane := range all[set] {
+			all[set][lane] = -uint32(set >> lane & 1)
+		}
+	}
+	return all
+}()
 
 // runPart executes a region until it pauses.
 func (w *worker) runPart(r *region, from native.Region) (rest native.Region, loop int32) {

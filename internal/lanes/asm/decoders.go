@@ -286,6 +286,16 @@ func (g *generator) missing(d *decoder, c int) vector {
 	return g.y(g.VMOVDQU, g.words(d.one))
 }
 
+// line is room for a vector of 64 bytes, whose words are read one by one. It lies in one line of the cache: a stack may
+// begin anywhere, and what lies in two lines is read only when it has been written there.
+func (g *generator) line() operand.Mem {
+	room, at := g.AllocLocal(128), g.GP64()
+	room.Disp += 63
+	g.LEAQ(room, at)
+	g.ANDQ(operand.I8(-64), at)
+	return operand.Mem{Base: at}
+}
+
 // read writes the function that reads a texel for each lane. Negative offsets are outside.
 func (g *generator) read(d *decoder) {
 	g.begin("avx2Read", "way"+d.way, "(f *Format, dst *Texels, data []byte, at *Offsets, outside *Texels)",
@@ -294,7 +304,7 @@ func (g *generator) read(d *decoder) {
 	data, dst := g.GP64(), g.GP64()
 	g.Load(g.Param("data").Base(), data)
 	// The lanes that are outside read the first texel.
-	inside := g.AllocLocal(64)
+	inside := g.line()
 	var masks [2]vector
 	for half := range masks {
 		o := g.y(g.VMOVDQU, at(offsets, 32*half))
@@ -323,7 +333,7 @@ func (g *generator) quad(d *decoder) {
 	format, xs, ys, base := g.pointer("f"), g.pointer("x"), g.pointer("y"), g.pointer("base")
 	data := g.GP64()
 	g.Load(g.Param("data").Base(), data)
-	sums := g.AllocLocal(64)
+	sums := g.line()
 	var rows [2][4]vector
 	for row := range rows {
 		var t [2][4]vector

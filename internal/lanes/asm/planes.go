@@ -436,7 +436,7 @@ func (g *generator) spanQuad(d *decoder) {
 	format, dst, xs, ys := g.pointer("f"), g.pointer("dst"), g.pointer("x"), g.pointer("y")
 	data := g.GP64()
 	g.Load(g.Param("data").Base(), data)
-	sums := g.AllocLocal(64)
+	sums := g.line()
 	end := g.loop()
 	var rows [2][4]vector
 	for row := range rows {
@@ -472,7 +472,7 @@ func (g *generator) spanRead(d *decoder) {
 	format, dst, xs, ys := g.pointer("f"), g.pointer("dst"), g.pointer("x"), g.pointer("y")
 	data := g.GP64()
 	g.Load(g.Param("data").Base(), data)
-	sums := g.AllocLocal(64)
+	sums := g.line()
 	end := g.loop()
 	g.VMOVDQU32(g.z(g.VPADDD, at(xs, 0), g.z(g.VMOVDQU32, at(ys, 0))), sums)
 	for c, v := range d.decode(g, g.loadSpan(d.bytes, data, sums), format) {
