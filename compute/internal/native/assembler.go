@@ -172,6 +172,11 @@ var (
 	vpmullq       = opcode{quad | 1, 2, 0x40, false}
 	vreducepd     = opcode{quad | 1, 3, 0x56, false}
 	vscalefpd     = opcode{quad | 1, 2, 0x2c, false}
+	vpsadbw       = opcode{1, 1, 0xf6, false}
+	vcvttsd2si    = opcode{quad | 3, 1, 0x2c, true}
+	vcvttpd2qq    = opcode{1, 1, 0x7a, false}
+	vcvtqq2ps     = opcode{0, 1, 0x5b, false}
+	vcvtuqq2ps    = opcode{3, 1, 0x7a, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
