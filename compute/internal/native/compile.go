@@ -466,7 +466,7 @@ func (c *compiler) inst(in *Inst) {
 		c.load(in)
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
 		c.shuffle(in)
-	case Reduce, Ballot:
+	case Reduce, ScanInclusive, ScanExclusive, Ballot:
 		c.together(in)
 		return
 	case First, Elect:

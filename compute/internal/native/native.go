@@ -38,7 +38,8 @@ const (
 // which C is the first; no other instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op
-	By                 kernel.Op // of Reduce
+	By                 kernel.Op // of Reduce and of scans
+	Fill, Identity     uint32    // of these: what By combines with a value to that value, and the exclusive scan of none
 	Once               bool      // it is for one chunk, not for each; in the run it reads only results of others with Once
 	Keep               bool      // Dst is read after the run
 	Stream             bool      // of a store: it may go past the caches
@@ -86,7 +87,8 @@ func Supports(in *Inst) bool {
 		return in.A.Wide && !in.Base.Valid && !in.Once
 	case kernel.LoadPrivate32, kernel.StorePrivate32:
 		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
-	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap, Reduce, Ballot, First, Elect:
+	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap, Reduce, ScanInclusive, ScanExclusive,
+		Ballot, First, Elect:
 		return in.isShuffle()
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1
