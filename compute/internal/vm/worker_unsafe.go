@@ -48,6 +48,7 @@ type worker struct {
 	effects effects
 	dynamic dynamic
 	group   group
+	turns   turns
 	native  *native.Code // nil if the program has none, or not for the memory of this execution
 	adds    *kernel.Adds // nil if the program has none that wait
 }
@@ -245,11 +246,9 @@ func setLanes(r kernel.Register, lanes []uint8) {
 	}
 }
 
-// runPart executes a region until it pauses.
-func (w *worker) runPart(r *region, from native.Region) (rest native.Region, loop int32) {
-	mode := w.mode()
-	return w.native.RunRegion(r.run, mode, w.file, unsafe.SliceData(w.slots), w.mask.Base, w.active.first,
-		w.active.end-w.active.first, regionRounds, from)
+// runPart executes a region for some chunks until it pauses.
+func (w *worker) runPart(r *region, first, n int, rounds uint32, from native.Region) (rest native.Region, loop int32) {
+	return w.native.RunRegion(r.run, w.mode(), w.file, unsafe.SliceData(w.slots), w.mask.Base, first, n, rounds, from)
 }
 
 // fillMask sets all lanes of chunks of a mask.
