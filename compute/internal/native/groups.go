@@ -106,7 +106,7 @@ func (c *compiler) firstLane(in *Inst, bytes int32) {
 }
 
 // lowestBit is BSF: the number of the lowest bit of a register that is not 0.
-func (c *compiler) lowestBit(r general) { c.prefixed(0xbc, uint8(r), reg(vector(r))) }
+func (c *compiler) lowestBit(r general) { c.prefixed(false, 0xbc, uint8(r), reg(vector(r))) }
 
 // elect writes Elect: no lane of an earlier chunk takes part, and none before this one in its own.
 func (c *compiler) elect(bytes int32) {

@@ -52,6 +52,7 @@ type Inst struct {
 	Target             int32 // of control flow
 	Count              uint8 // of a shift: the bits, if they are always the same, plus one
 	upper              bool  // it is for the upper lanes of wide registers
+	answers            bool  // of an atomic on 64 bits: its results are wanted
 	more               uint8 // of a load or store: how many bytes behind its own have to be within the memory, too
 	Unshared           bool  // of an atomic: nobody else accesses the memory
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
@@ -68,15 +69,14 @@ const Scratch = placesEnd
 
 // Supports says whether there is code for an instruction.
 func Supports(in *Inst) bool {
+	if in.Atomic() {
+		return in.Immediate < Limit/2-4 && !in.Once && in.C.Valid == comparesWord(in.Op)
+	}
 	switch in.Op {
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
 	case kernel.Store32, kernel.Store8, kernel.Store16:
 		return in.Immediate < Limit/2 && !in.Once
-	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
-		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
-		kernel.AtomicXor32:
-		return in.Immediate < Limit/2 && !in.Once && in.C.Valid == (in.Op == kernel.AtomicCompareExchange32)
 	case kernel.Load64:
 		return in.Immediate < Limit/2-4 && (!in.Once || in.Pattern == Same)
 	case kernel.Store64:

@@ -30,8 +30,10 @@ const (
 	Enter      // makes mask Dst the active lanes and clears it; to Target if there are none
 	Again      // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
 
-	rotate  // A by Count - 1 bits to the left
-	nothing // instead of an instruction that another one does, too
+	rotate   // A by Count - 1 bits to the left
+	putAside // A, to place Immediate of what the code needs for itself
+	takeBack // from there
+	nothing  // instead of an instruction that another one does, too
 )
 
 // mostLanes is the largest subgroup, and an index beyond all lanes.

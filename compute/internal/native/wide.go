@@ -66,6 +66,9 @@ func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 	if in.Op == kernel.Load64 || in.Op == kernel.Store64 {
 		return c.appendWords(list, in)
 	}
+	if in.Atomic() {
+		return appendAtomic(list, in)
+	}
 	if in.Physical() && in.physicalUnit() < 8 {
 		both := *in
 		both.A, both.C = in.A.halfRead(0), in.A.halfRead(1)

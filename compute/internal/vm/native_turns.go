@@ -7,9 +7,9 @@ import (
 	"farside/compute/internal/program"
 )
 
-// Lanes of a loop with atomics may wait for what lanes of other chunks do in it. In such a region chunks take turns: one
-// that has used up its rounds waits while the others have theirs. So each lane goes on as often as where all lanes go
-// round together, within a factor.
+// Lanes of a loop with atomics may wait for what lanes of other chunks do in it. In such a region chunks take turns:
+// one that has used up its rounds waits while the others have theirs. So each lane goes on as often as where all lanes
+// go round together, within a factor.
 
 // turnRounds is how often loops go round in a turn.
 const turnRounds = 1 << 8
