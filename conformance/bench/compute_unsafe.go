@@ -87,6 +87,26 @@ var computeKernels = []computeKernel{
 		output: elementBytes, rounds: 5, most: 1.0 / 3},
 	{name: "random", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
 		output: elementBytes / 16, rounds: 5, most: 1.0 / 3},
+	{name: "radix", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
+		output: elementBytes / 16, rounds: 5, most: 1.0 / 3},
+	{name: "tiles", groups: [2]uint32{edge / 64, edge / 64}, reads: smallFloats, second: smallFloats, push: edge,
+		output: 4 * edge * edge, rounds: 5, most: 1.0 / 3},
+	{name: "cholesky", groups: [2]uint32{elements / 16 / 1024, 1}, reads: smallFloats,
+		output: elementBytes / 16, rounds: 5, within: 1e-2, most: 1.0 / 3},
+	{name: "table", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
+		output: elementBytes / 16, rounds: 5, most: 1.0 / 3},
+	{name: "floatsum", groups: [2]uint32{elements / 16 / 256, 1}, reads: smallFloats,
+		output: elementBytes / 64, rounds: 5, most: 1.0 / 3},
+	{name: "morton", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
+		output: elementBytes / 16, rounds: 5, most: 1.0 / 3},
+	{name: "rays", groups: [2]uint32{elements / 256 / 64, 1}, reads: randomWords,
+		output: elementBytes / 256, rounds: 5, most: 1.0 / 3},
+	{name: "compact", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
+		output: elementBytes / 16, rounds: 5, most: 1.0 / 3},
+	{name: "doubles", groups: [2]uint32{elements / 64 / 256, 1}, reads: randomWords,
+		output: elementBytes / 64, rounds: 5, within: 1e-3, most: 1.0 / 3},
+	{name: "exponents", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
+		output: elementBytes / 16, rounds: 5, within: 1e-3, most: 1.0 / 3},
 }
 
 // computeTitles are the kernels' rows.
@@ -110,6 +130,16 @@ var computeTitles = map[string]string{
 	"bilateral": "bilateral filter of 7 x 7, 1024 x 1024 floats",
 	"chacha":    "ChaCha20, 64 MiB",
 	"random":    "128 Mi points of a random generator in a circle",
+	"radix":     "radix sort of 256 words, 1 Mi words: ballots and scans of subgroups",
+	"tiles":     "1024 x 1024 matrix product, 64 x 64 in shared memory, 4 x 4 in registers",
+	"cholesky":  "1,024 decompositions of 32 x 32 by Cholesky, in shared memory",
+	"table":     "2 Mi keys into hash tables in shared memory, by compare and exchange",
+	"floatsum":  "sums of 16 Mi floats by class, by compare and exchange",
+	"morton":    "16 Mi steps of counts, positions and reversals of bits",
+	"rays":      "64 Ki rays through a hierarchy of boxes, with a stack in an array",
+	"compact":   "8 Mi words: scans and sums of subgroups in branches",
+	"doubles":   "4 Mi steps of Newton's method, with remainders, in doubles",
+	"exponents": "16 Mi steps of a generator of 64 bits: floats and their exponents",
 }
 
 // computeBench is a driver's shaders and what they work on.

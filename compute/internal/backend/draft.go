@@ -128,8 +128,14 @@ func (d *Draft) FileBound() uint64 {
 	g := d.shader.Graph
 	const wide = 64
 	values, rounds := uint64(len(g.Nodes)), uint64(1)
+	products := 0 // of a round; copies of an inner loop may be many
+	for v := range g.Nodes {
+		if g.AddsProduct(ir.Value(v)) {
+			products = ir.ManyProducts + 1
+		}
+	}
 	for i := range g.Loops {
-		budget := uint64(ir.UnrollBudget(g.Loops[i].Control))
+		budget := uint64(ir.UnrollBudget(g.Loops[i].Control, products))
 		values += 2 * budget
 		rounds = max(rounds, budget)
 	}

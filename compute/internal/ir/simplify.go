@@ -63,6 +63,8 @@ func (g *Graph) Optimize(unroll bool) {
 	g.findVarying()
 	g.fuse()
 	g.did("fuse")
+	g.orderSums()
+	g.did("orderSums")
 	g.keepAcrossExits()
 	g.did(lastPass)
 }

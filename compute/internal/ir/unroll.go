@@ -60,9 +60,9 @@ type unroller struct {
 	firstCopy int32             // the copy of the first of them, behind which are those of the others
 }
 
-// UnrollBudget is how many operations the copies of a loop may have.
-func UnrollBudget(c spirv.LoopControl) int {
-	if c&spirv.LoopControlUnroll != 0 {
+// UnrollBudget is how many operations the copies of a loop may have, of which a round adds so many products.
+func UnrollBudget(c spirv.LoopControl, products int) int {
+	if c&spirv.LoopControlUnroll != 0 || products > ManyProducts {
 		return unrollOperations * unrollAsked
 	}
 	return unrollOperations
@@ -96,11 +96,11 @@ func (u *unroller) rounds(l int32) int {
 		u.g.InLoop(h.Succs[0], l) == u.g.InLoop(h.Succs[1], l) {
 		return -1
 	}
-	most, budget := unrollRounds, UnrollBudget(x.Control)
+	most := unrollRounds
 	if x.Control&spirv.LoopControlUnroll != 0 {
 		most *= unrollAsked
 	}
-	size := 0
+	size, products := 0, 0
 	for _, b := range u.g.Order[h.At : u.g.Blocks[x.Last].At+1] {
 		blk := &u.g.Blocks[b]
 		if blk.Loop != l {
@@ -115,7 +115,9 @@ func (u *unroller) rounds(l int32) int {
 			return -1
 		}
 		size += len(blk.Insts) + len(blk.Phis)
+		products += u.g.productsIn(blk)
 	}
+	budget := UnrollBudget(x.Control, products)
 	blocks := int(u.g.Blocks[x.Last].At + 1 - h.At)
 	u.g.steps(size + blocks)
 	if len(u.counters) < len(u.g.Nodes) {

@@ -134,6 +134,7 @@ var (
 	vgatherqps    = opcode{1, 2, 0x93, false}
 	vgatherqpd    = opcode{quad | 1, 2, 0x93, false}
 	vmovqFrom     = opcode{quad | 1, 1, 0x7e, true}
+	vmovqLoad     = opcode{2, 1, 0x7e, true}
 	vmovqInto     = opcode{quad | 1, 1, 0x6e, true}
 	vpinsrq       = opcode{quad | 1, 3, 0x22, true}
 	vpsubq        = opcode{1, 1, 0xfb, false}
@@ -172,6 +173,11 @@ var (
 	vpmullq       = opcode{quad | 1, 2, 0x40, false}
 	vreducepd     = opcode{quad | 1, 3, 0x56, false}
 	vscalefpd     = opcode{quad | 1, 2, 0x2c, false}
+	vpsadbw       = opcode{1, 1, 0xf6, false}
+	vcvttsd2si    = opcode{quad | 3, 1, 0x2c, true}
+	vcvttpd2qq    = opcode{1, 1, 0x7a, false}
+	vcvtqq2ps     = opcode{0, 1, 0x5b, false}
+	vcvtuqq2ps    = opcode{3, 1, 0x7a, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
@@ -563,9 +569,9 @@ func (s *assembler) integer(wide bool, code, r uint8, b operand, behind int) {
 	s.operand(r, b, 1, behind)
 }
 
-// prefixed writes an instruction on general registers of 32 bits whose code begins with 0F.
-func (s *assembler) prefixed(code, r uint8, b operand) {
-	s.rex(false, r, b)
+// prefixed writes an instruction on general registers, of 64 bits if wide, whose code begins with 0F.
+func (s *assembler) prefixed(wide bool, code, r uint8, b operand) {
+	s.rex(wide, r, b)
 	s.bytes(0x0f, code)
 	s.operand(r, b, 1, 0)
 }
@@ -594,7 +600,7 @@ func (s *assembler) load64(dst general, from address) {
 
 // loadZero loads one byte, or two, and fills the register up with zeros.
 func (s *assembler) loadZero(dst general, from address, bytes int32) {
-	s.prefixed(uint8(0xb5+bytes), uint8(dst), memory(from))
+	s.prefixed(false, uint8(0xb5+bytes), uint8(dst), memory(from))
 }
 
 // storeLow writes the lowest bytes of a register: one, two or four.

@@ -1,14 +1,20 @@
 package native
 
-import "farside/compute/internal/kernel"
+import (
+	"math/bits"
+
+	"farside/compute/internal/kernel"
+)
 
 // Atomics on words of memory go lane by lane, as their kernels do. Lanes outside of the memory, and those whose word is
 // not at a multiple of its size, do nothing and get 0.
 
-// change is what an atomic makes of a word, by the value in edx, which becomes the word.
+// change is what an atomic makes of a word, by the value in rdx, which becomes the word.
 type change struct {
-	code uint8 // an instruction on edx and the word; on the word and edx it is two less
-	move uint8 // behind a comparison of the word with the value: what moves the word to edx where it stays
+	code uint8     // an instruction on rdx and the word; on the word and rdx it is two less
+	move uint8     // behind a comparison of the word with the value: what moves the word to rdx where it stays
+	by   kernel.Op // of floats, an operation on vectors
+	wide bool      // the word has 64 bits
 }
 
 var changes = map[kernel.Op]change{
@@ -16,6 +22,28 @@ var changes = map[kernel.Op]change{
 	kernel.AtomicOr32: {code: 0x0b}, kernel.AtomicXor32: {code: 0x33}, kernel.AtomicMinU32: {move: 0x42},
 	kernel.AtomicMaxU32: {move: 0x47}, kernel.AtomicMinS32: {move: 0x4c}, kernel.AtomicMaxS32: {move: 0x4f},
 	kernel.AtomicCompareExchange32: {move: 0x45},
+	kernel.AtomicAddF32:            {by: kernel.AddF32}, kernel.AtomicMinF32: {by: kernel.MinF32},
+	kernel.AtomicMaxF32: {by: kernel.MaxF32},
+	kernel.AtomicAddI64: {code: 0x03, wide: true}, kernel.AtomicExchange64: {wide: true},
+	kernel.AtomicAnd64: {code: 0x23, wide: true}, kernel.AtomicOr64: {code: 0x0b, wide: true},
+	kernel.AtomicXor64: {code: 0x33, wide: true}, kernel.AtomicMinU64: {move: 0x42, wide: true},
+	kernel.AtomicMaxU64: {move: 0x47, wide: true}, kernel.AtomicMinS64: {move: 0x4c, wide: true},
+	kernel.AtomicMaxS64: {move: 0x4f, wide: true}, kernel.AtomicCompareExchange64: {move: 0x45, wide: true},
+	kernel.AtomicAddF64: {by: kernel.AddF64, wide: true}, kernel.AtomicMinF64: {by: kernel.MinF64, wide: true},
+	kernel.AtomicMaxF64: {by: kernel.MaxF64, wide: true},
+}
+
+// bytes is the size of the word.
+func (x change) bytes() int32 {
+	if x.wide {
+		return 8
+	}
+	return 4
+}
+
+// comparesWord says whether an atomic has a comparator.
+func comparesWord(op kernel.Op) bool {
+	return op == kernel.AtomicCompareExchange32 || op == kernel.AtomicCompareExchange64
 }
 
 // Atomic says whether it is an atomic.
@@ -24,14 +52,39 @@ func (in *Inst) Atomic() bool {
 	return ok
 }
 
-// Where atomics have their operands and results, in what the code needs for itself: a chunk each, of results two.
+// Where atomics have their operands and results, in what the code needs for itself: a chunk each, of results two. Those
+// of 64 bits take two.
 const (
-	placeOfOffset     = placeOfAddresses
-	placeOfComparator = placeOfAddresses + 32
-	placeOfBase       = placeOfResume // what is to be added to offsets, and the last offset
-	placeOfLast       = placeOfBase + 8
-	placeOfResults    = placeOfVectors
+	placeOfOffset         = placeOfAddresses
+	placeOfComparator     = placeOfAddresses + 32
+	placeOfBase           = placeOfResume // what is to be added to offsets, and the last offset
+	placeOfLast           = placeOfBase + 8
+	placeOfResults        = placeOfVectors
+	placeOfWideComparator = placeOfVectors + 64
 )
+
+// appendAtomic appends an atomic on words of 64 bits: what puts the operands of both halves aside, the atomic, and what
+// takes its results from where it leaves them.
+func appendAtomic(list []Inst, in *Inst) []Inst {
+	both := func(op kernel.Op, place uint64, move func(h *Inst, k uint8)) {
+		for k := range uint8(2) {
+			h := Inst{Op: op, Immediate: place + 32*uint64(k)}
+			move(&h, k)
+			list = append(list, h)
+		}
+	}
+	both(putAside, placeOfValues, func(h *Inst, k uint8) { h.A = in.B.halfRead(k) })
+	if in.C.Valid {
+		both(putAside, placeOfWideComparator, func(h *Inst, k uint8) { h.A = in.C.halfRead(k) })
+	}
+	alone := *in
+	alone.B, alone.C, alone.Dst, alone.answers = Register{}, Register{}, Register{}, in.Dst.Valid
+	list = append(list, alone)
+	if in.Dst.Valid {
+		both(takeBack, placeOfResults, func(h *Inst, k uint8) { h.Dst, h.Keep = in.Dst.half(k), in.Keep })
+	}
+	return list
+}
 
 // atomic writes an atomic.
 func (c *compiler) atomic(in *Inst) {
@@ -56,6 +109,10 @@ func (c *compiler) atomic(in *Inst) {
 		if in.Dst.Valid {
 			c.store(at(file, results), spare[0])
 		}
+		if in.answers {
+			c.store(at(file, results), c.zeros(spare[0]))
+			c.store(at(file, results+32), spare[0])
+		}
 		if !in.A.Valid {
 			c.store(at(file, c.scratch+placeOfOffset), spare[0])
 		}
@@ -77,7 +134,8 @@ func (c *compiler) atomic(in *Inst) {
 func (c *compiler) atomicLanes(in *Inst, results int32) {
 	slow, none := c.label(), c.label()
 	t, u := spare[0], spare[1]
-	c.limits(in, 4, none)
+	bytes := changes[in.Op].bytes()
+	c.limits(in, bytes, none)
 	if in.A.Valid {
 		c.move(t, memory(at(file, c.scratch+placeOfOffset)))
 	}
@@ -88,7 +146,7 @@ func (c *compiler) atomicLanes(in *Inst, results int32) {
 	c.setLow(spare[2], rax)
 	c.one(vpbroadcastd, spare[2], reg(spare[2]))
 	c.two(vpor, t, t, reg(spare[2]))
-	c.shift(shift32, left, t, t, 30)
+	c.shift(shift32, left, t, t, uint8(33-bits.Len32(uint32(bytes))))
 	c.two(vpxor, spare[2], spare[2], reg(spare[2]))
 	c.two(vpcmpeqd, t, t, reg(spare[2]))
 	c.two(vpand, t, t, reg(u))
@@ -115,7 +173,7 @@ func (c *compiler) atomicLanes(in *Inst, results int32) {
 			c.cmpFrom(rcx, at(file, c.scratch+placeOfLast))
 			c.jumpIf(above, next)
 			c.lea(rdx, address{base: rax, index: rcx})
-			c.bytes(0xf6, 0xc2, 3) // TEST of the lowest byte
+			c.bytes(0xf6, 0xc2, uint8(bytes-1)) // TEST of the lowest byte
 			c.jumpIf(notEqual, next)
 			c.changeWord(in, lane, results)
 			c.place(next)
@@ -125,70 +183,110 @@ func (c *compiler) atomicLanes(in *Inst, results int32) {
 
 // changeWord changes the word at the offset in rcx.
 func (c *compiler) changeWord(in *Inst, lane, results int32) {
-	x, word, result := changes[in.Op], memory(address{base: rax, index: rcx}), at(file, results+4*lane)
-	c.load32(rdx, at(file, c.scratch+placeOfValues+4*lane))
+	x, word := changes[in.Op], memory(address{base: rax, index: rcx})
+	result, answers := at(file, results+x.bytes()*lane), in.Dst.Valid || in.answers
+	integer := func(code uint8, r general, o operand) { c.integer(x.wide, code, uint8(r), o, 0) }
+	integer(0x8b, rdx, c.atomicValue(x, lane))
 	lock := func() {
 		if !in.Unshared {
 			c.bytes(0xf0)
 		}
 	}
 	switch {
-	case !in.Dst.Valid && x.code != 0:
+	case !answers && x.code != 0:
 		lock()
-		c.integer(false, x.code-2, uint8(rdx), word, 0)
-	case in.Op == kernel.AtomicAddI32 && !in.Unshared:
+		integer(x.code-2, rdx, word)
+	case x.code == 0x03 && !in.Unshared:
 		lock()
-		c.prefixed(0xc1, uint8(rdx), word) // XADD
-		c.store32(result, rdx)
-	case in.Op == kernel.AtomicExchange32:
-		c.integer(false, 0x87, uint8(rdx), word, 0) // XCHG
-		if in.Dst.Valid {
-			c.store32(result, rdx)
+		c.prefixed(x.wide, 0xc1, uint8(rdx), word) // XADD
+		integer(0x89, rdx, memory(result))
+	case in.Op == kernel.AtomicExchange32 || in.Op == kernel.AtomicExchange64:
+		integer(0x87, rdx, word) // XCHG
+		if answers {
+			integer(0x89, rdx, memory(result))
 		}
 	case in.Unshared:
-		c.load32(r10, word.address)
+		integer(0x8b, r10, word)
 		c.changed(in, lane, r10)
-		c.store32(word.address, rdx)
-		if in.Dst.Valid {
-			c.store32(result, r10)
+		integer(0x89, rdx, word)
+		if answers {
+			integer(0x89, r10, memory(result))
 		}
 	default:
 		c.exchangeWord(in, lane)
-		if in.Dst.Valid {
-			c.store32(result, rax)
+		if answers {
+			integer(0x89, rax, memory(result))
 		}
 		c.load64(rax, at(file, c.scratch+placeOfBase))
 	}
 }
 
-// changed leaves in edx what the word in a register is to become.
+// atomicValue is where the value of a lane lies.
+func (c *compiler) atomicValue(x change, lane int32) operand {
+	return memory(at(file, c.scratch+placeOfValues+x.bytes()*lane))
+}
+
+// changed leaves in rdx what the word in a register is to become.
 func (c *compiler) changed(in *Inst, lane int32, old general) {
 	x := changes[in.Op]
+	integer := func(code uint8, r general, o operand) { c.integer(x.wide, code, uint8(r), o, 0) }
 	switch {
-	case in.Op == kernel.AtomicCompareExchange32:
-		c.integer(false, 0x3b, uint8(old), memory(at(file, c.scratch+placeOfComparator+4*lane)), 0)
-		c.prefixed(x.move, uint8(rdx), reg(vector(old)))
+	case comparesWord(in.Op):
+		place := int32(placeOfComparator)
+		if x.wide {
+			place = placeOfWideComparator
+		}
+		integer(0x3b, old, memory(at(file, c.scratch+place+x.bytes()*lane)))
+		c.prefixed(x.wide, x.move, uint8(rdx), reg(vector(old)))
+	case x.by != 0:
+		c.changedFloat(x, lane, old)
 	case x.move != 0:
-		c.integer(false, 0x3b, uint8(old), reg(vector(rdx)), 0)
-		c.prefixed(x.move, uint8(rdx), reg(vector(old)))
+		integer(0x3b, old, reg(vector(rdx)))
+		c.prefixed(x.wide, x.move, uint8(rdx), reg(vector(old)))
 	default:
-		c.integer(false, x.code, uint8(rdx), reg(vector(old)), 0)
+		integer(x.code, rdx, reg(vector(old)))
 	}
 }
 
+// changedFloat is changed of floats: the operation is done on a vector of which the lowest lane counts.
+func (c *compiler) changedFloat(x change, lane int32, old general) {
+	a, b := spare[0], spare[1]
+	load, into, from := vmovd, vmovd, vmovdFrom
+	if x.wide {
+		load, into, from = vmovqLoad, vmovqInto, vmovqFrom
+	}
+	c.vex(into, uint8(a), 0, reg(vector(old)), 0)
+	c.vex(load, uint8(b), 0, c.atomicValue(x, lane), 0)
+	t, u := spare[2], spare[3]
+	switch e := extremes[x.by]; { // of two NaNs they give the first, the kernels the value
+	case x.by == kernel.MinF32 || x.by == kernel.MaxF32:
+		c.extremeOf(e[0], e[1], a, b, a, t, u)
+	case x.by == kernel.MinF64:
+		c.extremeOfWide(vminpd, vorps, a, b, a, t, u)
+	case x.by == kernel.MaxF64:
+		c.extremeOfWide(vmaxpd, vandps, a, b, a, t, u)
+	case x.wide:
+		c.two(vaddpd, a, a, reg(b))
+	default:
+		c.two(vaddps, a, a, reg(b))
+	}
+	c.vex(from, uint8(a), 0, reg(vector(rdx)), 0)
+}
+
 // exchangeWord changes the word until nobody else has done so in between. A word that stays is not written. What was
-// there is left in eax.
+// there is left in rax.
 func (c *compiler) exchangeWord(in *Inst, lane int32) {
+	x := changes[in.Op]
 	again, done := c.label(), c.label()
 	c.lea(r10, address{base: rax, index: rcx})
-	c.load32(rax, at(r10, 0))
+	c.integer(x.wide, 0x8b, uint8(rax), memory(at(r10, 0)), 0)
 	c.place(again)
-	c.load32(rdx, at(file, c.scratch+placeOfValues+4*lane))
+	c.integer(x.wide, 0x8b, uint8(rdx), c.atomicValue(x, lane), 0)
 	c.changed(in, lane, rax)
 	c.cmp(rax, rdx)
 	c.jumpIf(equal, done)
 	c.bytes(0xf0)
-	c.prefixed(0xb1, uint8(rdx), memory(at(r10, 0))) // CMPXCHG
+	c.prefixed(x.wide, 0xb1, uint8(rdx), memory(at(r10, 0))) // CMPXCHG
 	c.jumpIf(notEqual, again)
 	c.place(done)
 }

@@ -40,11 +40,14 @@ func TestAtomics(t *testing.T) {
 			if r.IntN(3) == 0 {
 				in.Base = uniform(0)
 			}
-			if in.Op == kernel.AtomicCompareExchange32 {
+			if comparesWord(in.Op) {
 				in.C = varying(3 + r.IntN(5))
 			}
 			if r.IntN(3) > 0 {
 				in.Dst, in.Keep = varying(8+r.IntN(5)), true
+			}
+			if changes[in.Op].wide {
+				widenAtomic(r, &in)
 			}
 			run = append(run, in, Inst{Op: kernel.AddI32, Dst: varying(3 + r.IntN(5)), A: varying(r.IntN(13)),
 				B: varying(3), Keep: r.IntN(2) == 0})
@@ -70,15 +73,34 @@ func TestAtomics(t *testing.T) {
 			shared := (*[8]uint32)(unsafe.Pointer(&got.file[uniform(i).Offset]))
 			*shared = [8]uint32{n, n, n, n, n, n, n, n}
 		}
+		fillWide(r, got)
 		want.copy(got)
 		mode := want.someMasked(r)
 		code.Run(0, mode, unsafe.Pointer(&got.file[0]), &got.slots[0], want.mask.Base, 0, chunks)
-		want.interpret(run, 0, chunks, avx512())
+		pairs := avx512() && !slices.ContainsFunc(run, func(in Inst) bool { return !in.Pairs() })
+		want.interpret(run, 0, chunks, pairs)
 		got.forgetInactive(want.mask)
 		want.forgetInactive(want.mask)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, run, got, want) })
 		if t.Failed() {
 			return
 		}
+	}
+}
+
+// widenAtomic gives an atomic the registers of 64 bits that it takes.
+func widenAtomic(r *rand.Rand, in *Inst) {
+	wide := func(from int) Register {
+		if r.IntN(4) == 0 {
+			return wideUniform(r.IntN(wides))
+		}
+		return wideVarying(from + r.IntN(2))
+	}
+	in.B = wide(0)
+	if in.C.Valid {
+		in.C = wide(2)
+	}
+	if in.Dst.Valid {
+		in.Dst = wideVarying(4 + r.IntN(3))
 	}
 }

@@ -59,10 +59,13 @@ func (c *compiler) table(of func(i uint32) uint32) operand {
 	return c.constant(words)
 }
 
+// countOf is the number of bits in four.
+func countOf(i uint32) uint32 { return i&1 + i>>1&1 + i>>2&1 + i>>3 }
+
 func (c *compiler) countBits() {
 	low, high, t := spare[0], spare[1], spare[2]
 	c.nibbles(low, high, c.vector(0, low))
-	c.move(t, c.table(func(i uint32) uint32 { return i&1 + i>>1&1 + i>>2&1 + i>>3 }))
+	c.move(t, c.table(countOf))
 	c.two(vpshufb, low, t, reg(low))
 	c.two(vpshufb, high, t, reg(high))
 	c.two(vpaddd, low, low, reg(high)) // of each byte, at most 8

@@ -19,6 +19,7 @@ type Code struct {
 	scratch uint32
 	left    uint32   // where in the register file it is said how many workgroups are to come
 	entries [3][]int // of the runs, by Mode
+	pairs   []bool   // by run, whether it goes through pairs of chunks
 	fence   int
 }
 
@@ -55,7 +56,11 @@ func Compile(runs [][]Inst, o Options) (*Code, error) {
 		c.most = many
 	}
 	c.places, c.vectors = placesOf(c.most, 0), make([]held, c.most)
-	code := &Code{scratch: o.Scratch, left: o.Scratch + 64}
+	pairs := make([]bool, len(runs))
+	for i, run := range runs {
+		pairs[i] = c.pairs(c.expand(run))
+	}
+	code := &Code{scratch: o.Scratch, left: o.Scratch + 64, pairs: pairs}
 	for mode := range code.entries {
 		c.mode = Mode(mode)
 		if c.mode == Masked && !o.Masked {
@@ -160,6 +165,14 @@ func (c *Code) RunRegion(run int, mode Mode, file []byte, slots *kernel.Memory, 
 	loop = int32(binary.NativeEndian.Uint32(file[c.scratch+placeOfLoop:]))
 	runtime.KeepAlive(c)
 	return rest, loop
+}
+
+// Pairs says whether a region goes through pairs of chunks, as long as two are left.
+func (c *Code) Pairs(run int) bool { return c.pairs[run] }
+
+// Paused is the first chunk that a region was under way with when it paused.
+func (c *Code) Paused(file []byte) int {
+	return int(binary.NativeEndian.Uint64(file[c.scratch+placeOfMasks+8:]) / 32)
 }
 
 // RunGroups executes the program for as many workgroups as groups says, all lanes of n chunks of each. The register

@@ -452,9 +452,18 @@ func (c *compiler) inst(in *Inst) {
 	if c.wide && c.pairForm(in) {
 		return
 	}
+	if in.Atomic() {
+		c.atomic(in)
+		return
+	}
 	switch in.Op {
 	case nothing:
 		return
+	case putAside:
+		c.store(at(file, c.scratch+int32(in.Immediate)), c.vector(0, spare[0]))
+		return
+	case takeBack:
+		c.move(c.result(), memory(at(file, c.scratch+int32(in.Immediate))))
 	case rotate:
 		c.rotate(in)
 	case kernel.SinF32, kernel.CosF32:
@@ -466,7 +475,7 @@ func (c *compiler) inst(in *Inst) {
 		c.load(in)
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap:
 		c.shuffle(in)
-	case Reduce, Ballot:
+	case Reduce, ScanInclusive, ScanExclusive, Ballot:
 		c.together(in)
 		return
 	case First, Elect:
@@ -478,11 +487,6 @@ func (c *compiler) inst(in *Inst) {
 		return
 	case kernel.Store32, kernel.Store16, kernel.Store8:
 		c.stores(in)
-		return
-	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
-		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
-		kernel.AtomicXor32:
-		c.atomic(in)
 		return
 	case kernel.LoadPhysicalU8, kernel.LoadPhysicalU16, kernel.LoadPhysical32, kernel.LoadPhysical64:
 		c.loadPhysical(in)

@@ -36,15 +36,20 @@ func (c *compiler) inverseSqrtWide() {
 // floatExtremeWide makes a minimum or maximum, as extreme does.
 func floatExtremeWide(o, combine opcode) func(c *compiler) {
 	return func(c *compiler) {
-		a, b, t, u := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
-		c.two(o, t, a, reg(b))
-		c.two(o, u, b, reg(a))
-		c.two(combine, t, t, reg(u))
-		c.immediate(vcmppd, u, a, reg(a), 3)
-		c.blend(t, t, reg(b), u)
-		c.immediate(vcmppd, u, b, reg(b), 3)
-		c.blend(c.result(), t, reg(a), u)
+		a, b := c.vector(0, spare[0]), c.vector(1, spare[1])
+		c.extremeOfWide(o, combine, c.result(), a, b, spare[2], spare[3])
 	}
+}
+
+// extremeOfWide is extremeOf for lanes of 64 bits.
+func (c *compiler) extremeOfWide(o, combine opcode, dst, a, b, t, u vector) {
+	c.two(o, t, a, reg(b))
+	c.two(o, u, b, reg(a))
+	c.two(combine, t, t, reg(u))
+	c.immediate(vcmppd, u, a, reg(a), 3)
+	c.blend(t, t, reg(b), u)
+	c.immediate(vcmppd, u, b, reg(b), 3)
+	c.blend(dst, t, reg(a), u)
 }
 
 func floatOrderWide(which uint8) func(c *compiler) {

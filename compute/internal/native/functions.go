@@ -16,6 +16,7 @@ const (
 	floatLess       = 0x11
 	floatGreater    = 0x1e
 	floatNotAtLeast = 0x19
+	floatAtLeast    = 0x1d
 )
 
 // float64s is a constant in all lanes of 64 bits.
@@ -40,7 +41,10 @@ func (c *compiler) halves(operands int) *inHalves {
 }
 
 // wide leaves the half of an operand under way in v, as floats of 64 bits.
-func (h *inHalves) wide(k int, v vector) {
+func (h *inHalves) wide(k int, v vector) { h.widened(vcvtps2pd, k, v) }
+
+// widened leaves the half of an operand under way in v: by makes 64 bits of each lane.
+func (h *inHalves) widened(by opcode, k int, v vector) {
 	c, o := h.compiler, h.operands[k]
 	switch {
 	case !h.upper:
@@ -51,7 +55,7 @@ func (h *inHalves) wide(k int, v vector) {
 		o.address.displacement += 2 * int32(c.lanes())
 	}
 	o.broadcast = false // all words of a uniform register are the same
-	c.one(vcvtps2pd, v, o)
+	c.one(by, v, o)
 }
 
 // floats gives an operand as it is, in the vector given if none has it.
@@ -368,6 +372,7 @@ func init() {
 		kernel.TanhF32: function(1, hyperbolicTangent), kernel.AsinhF32: function(1, areaSine),
 		kernel.AcoshF32: function(1, areaCosine), kernel.AtanhF32: function(1, areaTangent),
 		kernel.RemF32: remainders(false), kernel.ModF32: remainders(true), kernel.SignF32: (*compiler).sign,
+		kernel.LdexpF32: (*compiler).scale,
 		kernel.F32ToU32: (*compiler).floatToUnsigned,
 	} {
 		sequences[op] = write

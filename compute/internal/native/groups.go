@@ -2,14 +2,19 @@ package native
 
 import "farside/compute/internal/kernel"
 
-// Instructions that give all lanes of a subgroup one value. The code of all but Elect and First is executed with the
-// subgroup's first chunk alone, and writes all of Dst: no earlier instruction of the run has that as an operand or
-// writes it. All lanes of the workgroup take part, which consists of whole subgroups.
+// Instructions on the values of all lanes of a subgroup that take part. The code of all but Elect and First is executed
+// with the subgroup's first chunk alone, and writes all of Dst: no earlier instruction of the run has that as an
+// operand or writes it. The workgroup consists of whole subgroups, and the run is executed for whole ones.
 
-// Combines says whether an instruction makes one value of those of all lanes of a subgroup, or of some.
-func (in *Inst) Combines() bool { return in.Op == Reduce || in.Op == Ballot }
+// Combines says whether an instruction combines the values of lanes of a subgroup.
+func (in *Inst) Combines() bool { return in.combinesBy() || in.Op == Ballot }
 
-// All says whether all lanes have to take part.
+// combinesBy says whether By does that.
+func (in *Inst) combinesBy() bool {
+	return in.Op == Reduce || in.Op == ScanInclusive || in.Op == ScanExclusive
+}
+
+// All says whether all lanes of the subgroup that take part have to be known.
 func (in *Inst) All() bool { return in.Combines() || in.Op == First || in.Op == Elect }
 
 // isGroup says whether an instruction for which All is true has code.
@@ -38,18 +43,10 @@ func (c *compiler) together(in *Inst) {
 	bytes := int32(4 * in.Apart)
 	switch in.Op {
 	case First:
-		c.lea(rax, at(offset, 0))
-		c.arithmetic(ands, rax, -bytes)
-		from := address{base: file, index: rax, displacement: int32(in.C.Offset)}
-		c.one(vbroadcastss, c.result(), memory(from))
+		c.firstLane(in, bytes)
 		return
 	case Elect:
-		first := c.label()
-		dst := c.result()
-		c.one(vmovups, dst, c.constant([8]uint32{^uint32(0)}))
-		c.besidesFirst(bytes, first, equal)
-		c.two(vpxor, dst, dst, reg(dst))
-		c.place(first)
+		c.elect(bytes)
 		return
 	}
 	if h := c.find(in.Dst); h != nil {
@@ -57,11 +54,18 @@ func (c *compiler) together(in *Inst) {
 	}
 	c.forgetPointers(in.Dst)
 	next := c.label()
-	c.besidesFirst(bytes, next, notEqual)
-	if in.Op == Ballot {
+	c.lea(rcx, at(offset, 0))
+	c.arithmetic(ands, rcx, bytes-1)
+	c.jumpIf(notEqual, next)
+	switch in.Op {
+	case Ballot:
 		c.ballot(in)
-	} else {
+	case Reduce:
 		c.reduce(in)
+	default:
+		c.scan(in)
+		c.place(next)
+		return
 	}
 	to := c.home(in.Dst)
 	for range in.Apart / kernel.Width {
@@ -71,25 +75,98 @@ func (c *compiler) together(in *Inst) {
 	c.place(next)
 }
 
-// besidesFirst goes to a place with the first chunk of each subgroup, or with the others.
-func (c *compiler) besidesFirst(bytes int32, to label, when condition) {
-	c.lea(rcx, at(offset, 0))
-	c.arithmetic(ands, rcx, bytes-1)
-	c.jumpIf(when, to)
+// maskAt leaves which lanes of the chunk at an offset take part in spare[3], and their signs in rcx.
+func (c *compiler) maskAt(chunk general) {
+	c.one(vmovups, spare[3], memory(address{base: mask, index: chunk}))
+	c.signs(rcx, spare[3])
+}
+
+// firstLane leaves the value of the first lane that takes part. Where none does it is anyone's.
+func (c *compiler) firstLane(in *Inst, bytes int32) {
+	c.lea(rax, at(offset, 0))
+	c.arithmetic(ands, rax, -bytes)
+	from := address{base: file, index: rax, displacement: int32(in.C.Offset)}
+	if c.mode == Masked {
+		top, found := c.label(), c.label()
+		c.lea(rdx, at(rax, bytes-32))
+		c.place(top)
+		c.maskAt(rax)
+		c.test(rcx)
+		c.jumpIf(notEqual, found)
+		c.arithmetic(adds, rax, 32)
+		c.cmp(rax, rdx)
+		c.jumpIf(atMost, top)
+		c.copy(rax, rdx)
+		c.arithmetic(adds, rcx, 1)
+		c.place(found)
+		c.lowestBit(rcx)
+		c.lea(rax, address{base: rax, index: rcx, shift: 2})
+	}
+	c.one(vbroadcastss, c.result(), memory(from))
+}
+
+// lowestBit is BSF: the number of the lowest bit of a register that is not 0.
+func (c *compiler) lowestBit(r general) { c.prefixed(false, 0xbc, uint8(r), reg(vector(r))) }
+
+// elect writes Elect: no lane of an earlier chunk takes part, and none before this one in its own.
+func (c *compiler) elect(bytes int32) {
+	dst := c.result()
+	none := c.label()
+	c.lea(rax, at(offset, 0))
+	c.arithmetic(ands, rax, -bytes)
+	if c.mode != Masked {
+		c.one(vmovups, dst, c.constant([8]uint32{^uint32(0)}))
+		c.cmp(rax, offset)
+		c.jumpIf(equal, none)
+		c.two(vpxor, dst, dst, reg(dst))
+		c.place(none)
+		return
+	}
+	top, here := c.label(), c.label()
+	c.two(vpxor, dst, dst, reg(dst))
+	c.place(top)
+	c.maskAt(rax)
+	c.cmp(rax, offset)
+	c.jumpIf(equal, here)
+	c.arithmetic(adds, rax, 32)
+	c.test(rcx)
+	c.jumpIf(equal, top)
+	c.jump(none)
+	c.place(here)
+	c.test(rcx)
+	c.jumpIf(equal, none)
+	c.lowestBit(rcx)
+	c.setLow(spare[0], rcx)
+	c.one(vpbroadcastd, spare[0], reg(spare[0]))
+	c.two(vpcmpeqd, dst, spare[0], c.multiples(1))
+	c.place(none)
+}
+
+// value loads a chunk of the values, with fill in lanes that don't take part; it uses the last of spare.
+func (c *compiler) value(v vector, in *Inst, chunk, fill uint32) {
+	from := c.home(in.C)
+	from.displacement += int32(32 * chunk)
+	if c.mode != Masked {
+		c.one(vmovups, v, memory(from))
+		return
+	}
+	active := c.maskOf(0)
+	active.displacement += int32(32 * chunk)
+	c.one(vmovups, spare[3], memory(active))
+	c.move(v, c.words(fill))
+	c.blend(v, v, memory(from), spare[3])
 }
 
 // ballot leaves a bit for each lane in spare[0].
 func (c *compiler) ballot(in *Inst) {
-	from := c.home(in.C)
 	c.zero(rdx)
 	for chunk := range in.Apart / kernel.Width {
-		c.one(vmovups, spare[0], memory(from))
+		c.value(spare[0], in, chunk, 0)
 		c.signs(rcx, spare[0])
 		for range 8 * chunk {
 			c.add(rcx, rcx)
 		}
 		c.add(rdx, rcx)
-		from.displacement += 32
 	}
 	c.setLow(spare[0], rdx)
 	c.one(vpbroadcastd, spare[0], reg(spare[0]))
@@ -97,11 +174,10 @@ func (c *compiler) ballot(in *Inst) {
 
 // reduce combines chunks lane by lane, then the lower lanes of what they give with the upper ones, in spare[0].
 func (c *compiler) reduce(in *Inst) {
-	sum, t, from := spare[0], spare[1], c.home(in.C)
-	c.one(vmovups, sum, memory(from))
-	for range in.Apart/kernel.Width - 1 {
-		from.displacement += 32
-		c.one(vmovups, t, memory(from))
+	sum, t := spare[0], spare[1]
+	c.value(sum, in, 0, in.Fill)
+	for chunk := uint32(1); chunk < in.Apart/kernel.Width; chunk++ {
+		c.value(t, in, chunk, in.Fill)
 		c.combine(in.By, sum, t)
 	}
 	c.upper(t, sum)
@@ -111,6 +187,52 @@ func (c *compiler) reduce(in *Inst) {
 		c.combine(in.By, sum, t)
 	}
 	c.one(vpbroadcastd, sum, reg(sum))
+}
+
+// scan combines each lane of a chunk with those one, two and four lanes before, and all of them with what the chunks
+// before gave. An exclusive scan is what the lane before has, combined with the identity where that isn't what fills.
+func (c *compiler) scan(in *Inst) {
+	v, t := spare[0], spare[1]
+	carry := at(file, c.scratch+placeOfAddresses)
+	c.move(v, c.words(in.Fill))
+	c.store(carry, v)
+	to := c.home(in.Dst)
+	for chunk := range in.Apart / kernel.Width {
+		c.value(v, in, chunk, in.Fill)
+		for distance := uint32(1); distance < kernel.Width; distance *= 2 {
+			c.lanesBefore(t, v, distance, c.words(in.Fill))
+			c.combine(in.By, t, v)
+			c.move(v, reg(t))
+		}
+		c.move(t, memory(carry))
+		c.combine(in.By, t, v)
+		c.store(to, t)
+		if in.Op == ScanExclusive {
+			c.lanesBefore(v, t, 1, memory(carry))
+			c.store(to, v)
+		}
+		c.move(v, c.words(kernel.Width-1))
+		c.two(vpermps, v, v, reg(t))
+		c.store(carry, v)
+		if in.Op == ScanExclusive && in.Identity != in.Fill {
+			c.move(v, memory(to))
+			c.move(t, c.words(in.Identity))
+			c.combine(in.By, v, t)
+			c.store(to, v)
+		}
+		to.displacement += 32
+	}
+}
+
+// lanesBefore gives each lane the value so many lanes before it, and that of first where there is none.
+func (c *compiler) lanesBefore(dst, v vector, distance uint32, first operand) {
+	var from [8]uint32
+	for lane := range uint32(8) {
+		from[lane] = max(lane, distance) - distance
+	}
+	c.move(dst, c.constant(from))
+	c.two(vpermps, dst, dst, reg(v))
+	c.immediate(vpblendd, dst, dst, first, 1<<distance-1)
 }
 
 // combine does an operation on lanes of two vectors; it uses the last two of spare.

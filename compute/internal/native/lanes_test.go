@@ -36,15 +36,15 @@ func TestEncodingOfLanes(t *testing.T) {
 		add("{load} mov %s, rdx", generals[g])
 		for move, name := range map[uint8]string{0x42: "cmovb", 0x47: "cmova", 0x4c: "cmovl", 0x4f: "cmovg",
 			0x45: "cmovne"} {
-			s.prefixed(move, uint8(rdx), reg(vector(g)))
+			s.prefixed(false, move, uint8(rdx), reg(vector(g)))
 			add("%s edx, %s", name, halves[g])
 		}
 		for _, a := range []address{at(rdi, 0), at(r10, 0), at(r13, 0x1234), {base: rax, index: rcx}} {
 			s.bytes(0xf0)
-			s.prefixed(0xb1, uint8(g), memory(a))
+			s.prefixed(false, 0xb1, uint8(g), memory(a))
 			add("lock cmpxchg %s, %s", memory(a).text("dword", ""), halves[g])
 			s.bytes(0xf0)
-			s.prefixed(0xc1, uint8(g), memory(a))
+			s.prefixed(false, 0xc1, uint8(g), memory(a))
 			add("lock xadd %s, %s", memory(a).text("dword", ""), halves[g])
 			s.integer(false, 0x87, uint8(g), memory(a), 0)
 			add("xchg %s, %s", memory(a).text("dword", ""), halves[g])

@@ -38,7 +38,8 @@ const (
 // which C is the first; no other instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op
-	By                 kernel.Op // of Reduce
+	By                 kernel.Op // of Reduce and of scans
+	Fill, Identity     uint32    // of these: what By combines with a value to that value, and the exclusive scan of none
 	Once               bool      // it is for one chunk, not for each; in the run it reads only results of others with Once
 	Keep               bool      // Dst is read after the run
 	Stream             bool      // of a store: it may go past the caches
@@ -51,6 +52,7 @@ type Inst struct {
 	Target             int32 // of control flow
 	Count              uint8 // of a shift: the bits, if they are always the same, plus one
 	upper              bool  // it is for the upper lanes of wide registers
+	answers            bool  // of an atomic on 64 bits: its results are wanted
 	more               uint8 // of a load or store: how many bytes behind its own have to be within the memory, too
 	Unshared           bool  // of an atomic: nobody else accesses the memory
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
@@ -67,15 +69,14 @@ const Scratch = placesEnd
 
 // Supports says whether there is code for an instruction.
 func Supports(in *Inst) bool {
+	if in.Atomic() {
+		return in.Immediate < Limit/2-4 && !in.Once && in.C.Valid == comparesWord(in.Op)
+	}
 	switch in.Op {
 	case kernel.Load32, kernel.LoadU8, kernel.LoadU16:
 		return in.Immediate < Limit/2 && (!in.Once || in.Pattern == Same)
 	case kernel.Store32, kernel.Store8, kernel.Store16:
 		return in.Immediate < Limit/2 && !in.Once
-	case kernel.AtomicExchange32, kernel.AtomicCompareExchange32, kernel.AtomicAddI32, kernel.AtomicMinU32,
-		kernel.AtomicMinS32, kernel.AtomicMaxU32, kernel.AtomicMaxS32, kernel.AtomicAnd32, kernel.AtomicOr32,
-		kernel.AtomicXor32:
-		return in.Immediate < Limit/2 && !in.Once && in.C.Valid == (in.Op == kernel.AtomicCompareExchange32)
 	case kernel.Load64:
 		return in.Immediate < Limit/2-4 && (!in.Once || in.Pattern == Same)
 	case kernel.Store64:
@@ -86,7 +87,8 @@ func Supports(in *Inst) bool {
 		return in.A.Wide && !in.Base.Valid && !in.Once
 	case kernel.LoadPrivate32, kernel.StorePrivate32:
 		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
-	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap, Reduce, Ballot, First, Elect:
+	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap, Reduce, ScanInclusive, ScanExclusive,
+		Ballot, First, Elect:
 		return in.isShuffle()
 	case kernel.MulAddSat:
 		return in.Immediate <= 1<<32-1

@@ -169,7 +169,7 @@ func operands(op kernel.Op) int {
 		return 3
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32, kernel.LtU32, kernel.LeU32, kernel.MinF32, kernel.MaxF32,
 		kernel.DivU32, kernel.RemU32, kernel.DivS32, kernel.RemS32, kernel.ModS32, kernel.MulHighU32, kernel.MulHighS32,
-		kernel.MulAddSat, kernel.PowF32, kernel.RemF32, kernel.ModF32, kernel.Atan2F32:
+		kernel.MulAddSat, kernel.LdexpF32, kernel.PowF32, kernel.RemF32, kernel.ModF32, kernel.Atan2F32:
 		return 2
 	}
 	return 1

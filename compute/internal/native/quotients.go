@@ -11,19 +11,11 @@ func byLane(write func(c *compiler)) func(c *compiler) {
 		a, b := c.scratch+placeOfAddresses, c.scratch+placeOfAddresses+32
 		c.store(at(file, a), c.vector(0, spare[0]))
 		c.store(at(file, b), c.vector(1, spare[1]))
-		for lane := range int32(4) {
+		c.fromLanes(c.result, func(lane int32) {
 			c.load64(rax, at(file, a+8*lane))
 			c.load64(rcx, at(file, b+8*lane))
 			write(c)
-			to := spare[2+lane/2]
-			if lane%2 == 0 {
-				c.vex(vmovqInto, uint8(to), 0, reg(vector(rax)), 0)
-			} else {
-				c.vex(vpinsrq, uint8(to), uint8(to), reg(vector(rax)), 1)
-				c.bytes(1)
-			}
-		}
-		c.immediate(vinsertf128, c.result(), spare[2], reg(spare[3]), 1)
+		})
 	}
 }
 

@@ -115,3 +115,79 @@ func (h *inHalves) modulus() {
 	h.two(vandps, t, b, h.words(signOf32))
 	h.blend(r, sum, reg(t), u)
 }
+
+// quickWide is what quotients have to be below for a remainder to be computed by one division.
+const quickWide = 0x1p52
+
+// remainderWide makes remainders of 64 bits: as quickRemainder does, or with large quotients, and what is not finite,
+// lane by lane. All NaNs are the kernels' one.
+func remainderWide(modulus bool) func(c *compiler) {
+	return func(c *compiler) {
+		slow, back := c.label(), c.label()
+		a, b := c.vector(0, spare[0]), c.vector(1, spare[1])
+		q, r := spare[2], spare[3]
+		c.two(vdivpd, q, a, reg(b))
+		c.immediate(vroundpd, q, 0, reg(q), 11)
+		c.move(r, reg(a))
+		c.two(vfnmadd231pd, r, q, reg(b))
+		c.two(vandps, q, q, c.quads(1<<63-1))
+		c.immediate(vcmppd, q, q, c.float64s(quickWide), floatNotLess)
+		c.signs(rcx, q)
+		c.immediate(vcmppd, q, r, reg(r), floatUnordered)
+		c.signs(rdx, q)
+		c.integer(false, 0x0b, uint8(rcx), reg(vector(rdx)), 0) // OR
+		c.jumpIf(notEqual, slow)
+		c.two(vandps, q, a, c.quads(1<<63))
+		c.two(vxorps, r, r, reg(q)) // that of |A|
+		c.two(vandps, spare[0], b, c.quads(1<<63-1))
+		c.two(vaddpd, spare[0], r, reg(spare[0]))
+		c.blend(r, r, reg(spare[0]), c.negative(spare[1], r))
+		c.two(vandps, r, r, c.quads(1<<63-1))
+		c.two(vorps, r, r, reg(q))
+		c.place(back)
+		if modulus {
+			c.modulusWide(r)
+		}
+		c.behind(slow, back, func() { c.remainderByLane(a, b, r) })
+		c.move(c.result(), reg(r))
+	}
+}
+
+// negative gives where lanes of 64 bits are below zero, in t.
+func (c *compiler) negative(t, v vector) vector {
+	c.immediate(vcmppd, t, v, c.quads(0), floatLess)
+	return t
+}
+
+// modulusWide makes a remainder, in the last of spare, one with the sign of B.
+func (c *compiler) modulusWide(r vector) {
+	b, sum, t := c.vector(1, spare[0]), spare[1], spare[2]
+	c.two(vxorps, t, r, reg(b))
+	c.two(vpcmpgtq, t, c.zeros(sum), reg(t))
+	c.two(vaddpd, sum, r, reg(b))
+	c.blend(sum, r, reg(sum), t)
+	c.immediate(vcmppd, t, r, c.quads(0), floatEqual)
+	c.two(vandps, spare[0], b, c.quads(1<<63))
+	c.blend(r, sum, reg(spare[0]), t)
+}
+
+// remainderByLane leaves the remainders of a and b in r, by FPREM, which is exact. It takes the dividend nearer to the
+// divisor until C2 of the status is clear.
+func (c *compiler) remainderByLane(a, b, r vector) {
+	dividend, divisor := c.scratch+placeOfAddresses, c.scratch+placeOfAddresses+32
+	c.store(at(file, dividend), a)
+	c.store(at(file, divisor), b)
+	for lane := range int32(4) {
+		again := c.label()
+		c.integer(false, 0xdd, 0, memory(at(file, divisor+8*lane)), 0)  // FLD
+		c.integer(false, 0xdd, 0, memory(at(file, dividend+8*lane)), 0) // FLD
+		c.place(again)
+		c.bytes(0xd9, 0xf8, 0xdf, 0xe0, 0xf6, 0xc4, 4) // FPREM, FNSTSW AX, TEST AH, 4
+		c.jumpIf(notEqual, again)
+		c.integer(false, 0xdd, 3, memory(at(file, dividend+8*lane)), 0) // FSTP
+		c.bytes(0xdd, 0xd8)                                             // FSTP ST(0)
+	}
+	c.move(r, memory(at(file, dividend)))
+	c.immediate(vcmppd, spare[2], r, reg(r), floatUnordered)
+	c.blend(r, r, c.float64s(math.NaN()), spare[2])
+}

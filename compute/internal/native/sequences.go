@@ -44,6 +44,8 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.FindLSB32:      findBit(lowest, false),
 	kernel.FindMSBU32:     findBit(highest, true),
 	kernel.FindMSBS32:     findBit(highestSigned, false),
+	kernel.FrexpF32:       (*compiler).significand,
+	kernel.FrexpExpF32:    (*compiler).exponent,
 	kernel.IsNaNF32:       (*compiler).isNaN,
 	kernel.IsInfF32:       (*compiler).isInf,
 	kernel.MaskToI32:      (*compiler).maskToInteger,

@@ -14,9 +14,11 @@ const (
 	QuadBroadcast // lane A & 3 of the four to which this one belongs
 	QuadSwap      // this one ^ (A + 1)
 	Reduce        // all values of Apart lanes, which operation By combines
+	ScanInclusive // those of the lanes of a subgroup up to this one
+	ScanExclusive // those of the lanes before this one
 	Ballot        // a bit for each lane of the subgroup in which the value is true
-	First         // that of lane 0
-	Elect         // true in lane 0; there is no value
+	First         // that of the first lane that takes part
+	Elect         // true in the first lane that takes part; there is no value
 
 	// Control flow of a region, as instructions of package program have it. Target is the index of an instruction of the
 	// region, or their number: the end of the region. A mask that is none is that of lanes that have ended.
@@ -28,8 +30,10 @@ const (
 	Enter      // makes mask Dst the active lanes and clears it; to Target if there are none
 	Again      // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
 
-	rotate  // A by Count - 1 bits to the left
-	nothing // instead of an instruction that another one does, too
+	rotate   // A by Count - 1 bits to the left
+	putAside // A, to place Immediate of what the code needs for itself
+	takeBack // from there
+	nothing  // instead of an instruction that another one does, too
 )
 
 // mostLanes is the largest subgroup, and an index beyond all lanes.

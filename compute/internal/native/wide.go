@@ -66,6 +66,9 @@ func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 	if in.Op == kernel.Load64 || in.Op == kernel.Store64 {
 		return c.appendWords(list, in)
 	}
+	if in.Atomic() {
+		return appendAtomic(list, in)
+	}
 	if in.Physical() && in.physicalUnit() < 8 {
 		both := *in
 		both.A, both.C = in.A.halfRead(0), in.A.halfRead(1)
@@ -200,6 +203,25 @@ var wideSequences = map[kernel.Op]func(c *compiler){
 	kernel.ModS64:         divideWide(true, true, roundDown),
 	kernel.MulHighU64:     highWord(multiplies),
 	kernel.MulHighS64:     highWord(multipliesSigns),
+	kernel.S64ToF64:       integerToDouble(true),
+	kernel.U64ToF64:       integerToDouble(false),
+	kernel.S64ToF32:       integerToFloat(true),
+	kernel.U64ToF32:       integerToFloat(false),
+	kernel.F64ToS64:       toInteger(true, false),
+	kernel.F64ToU64:       toInteger(false, false),
+	kernel.F32ToS64:       toInteger(true, true),
+	kernel.F32ToU64:       toInteger(false, true),
+	kernel.F64ToF32Zero:   (*compiler).doubleToFloatZero,
+	kernel.SignF64:        (*compiler).signWide,
+	kernel.PopCount64:     (*compiler).countBitsWide,
+	kernel.FindLSB64:      findBitWide(lowestWide),
+	kernel.FindMSBU64:     findBitWide(highestWide),
+	kernel.FindMSBS64:     findBitWide(highestSignedWide),
+	kernel.FrexpF64:       (*compiler).significandWide,
+	kernel.FrexpExpF64:    (*compiler).exponentWide,
+	kernel.LdexpF64:       (*compiler).scaleWide,
+	kernel.RemF64:         remainderWide(false),
+	kernel.ModF64:         remainderWide(true),
 }
 
 // supportsWide says whether there is code for an operation that has operands of 64 bits.

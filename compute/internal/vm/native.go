@@ -335,8 +335,8 @@ type maskUses struct{ partial, stores, writes bool }
 // allow says whether a run may go on with an instruction, and notes it.
 func (u *maskUses) allow(in *native.Inst) bool {
 	stores := storesToSlot(*in)
-	// A load by device address looks for the lanes that need its memory.
-	writes := in.Op == kernel.MoveMasked32 || !stores && (in.Stores() || in.Physical())
+	// A load by device address looks for the lanes that need its memory, and what subgroups do for those that take part.
+	writes := in.Op == kernel.MoveMasked32 || !stores && (in.Stores() || in.Physical()) || in.All()
 	if u.partial && (stores && u.writes || writes && u.stores) {
 		return false
 	}

@@ -23,10 +23,12 @@ const (
 
 // region is a loop that has become machine code.
 type region struct {
-	run    int     // of native
-	masks  []int32 // of worker.pending, to which its lanes may come
-	behind bool    // it begins behind its first instruction, which is an Enter
-	leaves bool    // no lane is active behind it: all have come to masks, or ended
+	run    int                // of native
+	masks  []int32            // of worker.pending, to which its lanes may come
+	behind bool               // it begins behind its first instruction, which is an Enter
+	leaves bool               // no lane is active behind it: all have come to masks, or ended
+	turns  bool               // its chunks take turns
+	shared []program.Register // of turns: what it writes that all lanes share
 }
 
 // loopSpan is the instructions of a loop, from the first to before the end.
@@ -218,9 +220,6 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		}
 		run = append(run, in)
 	}
-	if mayWait(run) {
-		return nil, nil
-	}
 	if uniform > 2*varying {
 		return nil, nil // done once for all lanes it is less work
 	}
@@ -229,7 +228,10 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		e.steps[i].target = int32(l.end) // in the loop they would find no lane in any mask
 	}
 	r := &region{run: len(e.regions), behind: p.Insts[l.first].Code == program.Enter,
-		leaves: leaves}
+		leaves: leaves, turns: mayWait(run)}
+	if r.turns {
+		r.shared = sharedIn(p, l)
+	}
 	for _, o := range m.others {
 		r.masks = append(r.masks, int32(slices.Index(e.masks, o)))
 	}
@@ -290,25 +292,31 @@ func (e *Engine) placeMasks(p *program.Program, l loopSpan, run []native.Inst, m
 	e.area = max(e.area, int(first-p.FileSize)+32*len(m.own))
 }
 
+// runThrough executes a region, a chunk after the other. It says whether that came to its end.
+func (w *worker) runThrough(r *region) bool {
+	var at native.Region
+	for {
+		var loop int32
+		at, loop = w.runPart(r, w.active.first, w.active.end-w.active.first, regionRounds, at)
+		switch {
+		case at.Ended():
+			return true
+		case loop < 0:
+			w.missed()
+		case w.tick(ticks, loop):
+			return false
+		}
+	}
+}
+
 // runRegion executes a region. It says whether that came to its end.
 func (w *worker) runRegion(s *step) bool {
 	r := &w.engine.regions[s.to]
 	for _, m := range r.masks {
 		w.pending[m].write()
 	}
-	var at native.Region
-	for {
-		var loop int32
-		if at, loop = w.runPart(r, at); at.Ended() {
-			break
-		}
-		if loop < 0 {
-			w.missed()
-			continue
-		}
-		if w.tick(ticks, loop) {
-			return false
-		}
+	if r.turns && !w.runTurns(r) || !r.turns && !w.runThrough(r) {
+		return false
 	}
 	if r.leaves {
 		w.active.lanes = unknown

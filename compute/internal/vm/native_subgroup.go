@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"math"
+
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/native"
 	"farside/compute/internal/program"
@@ -25,17 +27,23 @@ func (e *Engine) nativeSubgroup(p *program.Program, op *program.SubgroupOp, n *n
 	n.Op, n.Apart, n.Immediate = nativeShuffles[op.Op], p.SubgroupSize, uint64(e.chunks*kernel.Width)
 	switch op.Op {
 	case spirv.OpGroupNonUniformAll, spirv.OpSubgroupAllKHR:
-		n.By = kernel.AndI32
+		n.By, n.Fill = kernel.AndI32, math.MaxUint32
 	case spirv.OpGroupNonUniformAny, spirv.OpSubgroupAnyKHR:
 		n.By = kernel.OrI32
 	}
-	if op.Combines && (op.Operation == spirv.GroupOperationReduce ||
-		op.Operation == spirv.GroupOperationClusteredReduce) && !isHalf(op.Type) {
+	if op.Combines && !isHalf(op.Type) {
 		n.Op, n.By = native.Reduce, combineKernel(op.Op, op.Type)
 		if n.By == 0 {
 			return false
 		}
-		if op.Cluster > 0 {
+		fill, identity := fillOf(op)
+		n.Fill, n.Identity = uint32(fill), uint32(identity)
+		switch {
+		case op.Operation == spirv.GroupOperationInclusiveScan:
+			n.Op = native.ScanInclusive
+		case op.Operation == spirv.GroupOperationExclusiveScan:
+			n.Op = native.ScanExclusive
+		case op.Cluster > 0:
 			n.Apart = min(n.Apart, op.Cluster)
 		}
 	}
@@ -59,7 +67,22 @@ func (e *Engine) nativeSubgroup(p *program.Program, op *program.SubgroupOp, n *n
 	return true
 }
 
-// allActive says whether all lanes of the batch are active.
-func (w *worker) allActive() bool {
-	return w.active.first == 0 && w.active.end == w.engine.chunks && w.active.full()
+// runTogether executes a run with instructions for which native.Inst.All is true: for whole subgroups, with a mask of
+// all their lanes where some are not active.
+func (w *worker) runTogether(run int) {
+	if w.active.first == 0 && w.active.end == w.engine.chunks && w.active.full() {
+		w.runNative(run)
+		return
+	}
+	size := int(w.program.SubgroupSize) / kernel.Width
+	first, end := w.active.first/size*size, (w.active.end+size-1)/size*size
+	for chunk := first; chunk < end; chunk++ {
+		lanes := w.chunkOf(w.group.mask, chunk)
+		if chunk >= w.active.first && chunk < w.active.end {
+			*lanes = *w.activeMask(chunk)
+		} else {
+			*lanes = [kernel.Width]uint32{}
+		}
+	}
+	w.runMasked(run, native.Masked, w.group.mask, first, end-first)
 }

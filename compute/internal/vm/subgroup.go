@@ -62,8 +62,10 @@ type group struct {
 	size   int
 	active ballot
 	whole  bool                 // all lanes are active
-	folded [kernel.Width]uint64 // a chunk: see reduce
+	folded [kernel.Width]uint64 // chunks: see reduce and scan
+	other  [kernel.Width]uint64
 	fold   kernel.Args
+	mask   kernel.Register     // of the chunks of whole subgroups
 	values [maxSubgroup]uint64 // Value[0] in each lane
 	args   [maxSubgroup]uint64 // Arg
 	result [maxSubgroup]uint64 // for each active lane
@@ -85,7 +87,7 @@ func (w *worker) subgroup(op *program.SubgroupOp) {
 	for start := w.active.first * kernel.Width / size * size; start < w.active.end*kernel.Width; start += size {
 		g.start = start
 		g.findActive()
-		if first := g.active.first(); first >= 0 && !g.reduce() {
+		if first := g.active.first(); first >= 0 && !g.reduce() && !g.scan() {
 			if len(op.Value) > 0 && !takesBits(op.Op) {
 				g.read(&g.values, op.Value[0])
 			}

@@ -129,36 +129,74 @@ func combineKernel(op spirv.Op, t *spirv.Type) kernel.Op {
 	}
 }
 
-// reduce combines the values of a subgroup all of whose lanes are active, or of its clusters: first the chunks, lane by
-// lane, then the lower lanes of what they give with the upper ones, as machine code does. It says whether it did.
+// fillOf is what lanes that are not active have, which leaves a value that is combined with it as it is, and the
+// identity of an exclusive scan. They differ where the identity doesn't do that: of a minus zero, and of a NaN.
+func fillOf(op *program.SubgroupOp) (fill, identity uint64) {
+	_, identity = combiner(op.Op, op.Type)
+	fill = identity
+	wide := op.Type != nil && op.Type.Width == 64
+	switch op.Op {
+	case spirv.OpGroupNonUniformFAdd:
+		if fill = 1 << 31; wide {
+			fill = 1 << 63
+		}
+	case spirv.OpGroupNonUniformFMin, spirv.OpGroupNonUniformFMax:
+		if fill = 0x7fc << 20; wide {
+			fill = 0x7ff8 << 48
+		}
+	}
+	return fill, identity
+}
+
+// vectors says whether an instruction is one that reduce or scan does on vectors: with which operation, and for how
+// many lanes each.
+func (g *group) vectors() (op kernel.Op, cluster int) {
+	if !g.op.Combines || g.op.Value[0].Uniform() {
+		return 0, 0
+	}
+	if cluster = g.cluster(); cluster%kernel.Width != 0 {
+		return 0, 0
+	}
+	return combineKernel(g.op.Op, g.op.Type), cluster
+}
+
+// load reads a chunk of the values, with fill in lanes that are not active.
+func (g *group) load(to *[kernel.Width]uint64, chunk int, fill uint64) {
+	w, r := g.worker, g.op.Value[0]
+	for lane := range kernel.Width {
+		v := fill
+		switch active := g.active.has(chunk*kernel.Width + lane - g.start); {
+		case active && r.Size == 64:
+			v = w.chunk64(r, chunk)[lane]
+		case active:
+			v = uint64(w.chunk32(r, chunk)[lane])
+		}
+		setLane(to, lane, r.Size == 64, v)
+	}
+}
+
+// reduce combines the values of the active lanes of a subgroup, or of its clusters: first the chunks, lane by lane,
+// then the lower lanes of what they give with the upper ones, as machine code does. It says whether it did.
 func (g *group) reduce() bool {
 	op, w := g.op, g.worker
-	if !g.whole || !op.Combines || op.Operation != spirv.GroupOperationReduce &&
+	vector, cluster := g.vectors()
+	if vector == 0 || op.Operation != spirv.GroupOperationReduce &&
 		op.Operation != spirv.GroupOperationClusteredReduce {
 		return false
 	}
-	cluster, vector := g.cluster(), combineKernel(op.Op, op.Type)
-	if cluster%kernel.Width != 0 || vector == 0 || op.Value[0].Uniform() {
-		return false
-	}
 	f, _ := combiner(op.Op, op.Type)
-	wide := op.Value[0].Size == 64
-	move := kernel.Move32
-	if wide {
-		move = kernel.Move64
-	}
-	value, n := w.bind(op.Value[0]), cluster/kernel.Width
+	fill, _ := fillOf(op)
+	n := cluster / kernel.Width
 	for first := g.start / kernel.Width; first < (g.start+g.size)/kernel.Width; first += n {
-		g.fold = kernel.Args{Dst: g.register(), A: value.Skip(first)}
-		w.kernels.Ops[move](&g.fold, 0, 1)
-		g.fold.A = g.fold.Dst
+		g.load(&g.folded, first, fill)
+		g.fold = kernel.Args{Dst: chunkRegister(&g.folded), A: chunkRegister(&g.folded), B: chunkRegister(&g.other)}
 		for chunk := first + 1; chunk < first+n; chunk++ {
-			g.fold.B = value.Skip(chunk)
+			g.load(&g.other, chunk, fill)
 			w.kernels.Ops[vector](&g.fold, 0, 1)
 		}
 		var lanes [kernel.Width]uint64
 		for lane := range lanes {
-			lanes[lane] = g.lane(lane, wide)
+			lanes[lane] = getLane(&g.folded, lane, op.Value[0].Size == 64)
 		}
 		for half := kernel.Width / 2; half > 0; half /= 2 {
 			for lane := range half {
@@ -170,13 +208,66 @@ func (g *group) reduce() bool {
 	return true
 }
 
+// scan gives each lane what the values of the active lanes up to it combine to, or of those before it: in each chunk
+// with those one, two and four lanes before, then with what the chunks before gave, as machine code does. It says
+// whether it did.
+func (g *group) scan() bool {
+	op, w := g.op, g.worker
+	vector, _ := g.vectors()
+	exclusive := op.Operation == spirv.GroupOperationExclusiveScan
+	if vector == 0 || !exclusive && op.Operation != spirv.GroupOperationInclusiveScan {
+		return false
+	}
+	fill, identity := fillOf(op)
+	wide, carry := op.Value[0].Size == 64, fill
+	// combine leaves in folded what each of it combines to with the lane of other that f gives.
+	combine := func(f func(lane int) uint64) {
+		for lane := range kernel.Width {
+			setLane(&g.other, lane, wide, f(lane))
+		}
+		w.kernels.Ops[vector](&g.fold, 0, 1)
+	}
+	g.fold = kernel.Args{Dst: chunkRegister(&g.folded), A: chunkRegister(&g.other), B: chunkRegister(&g.folded)}
+	for chunk := g.start / kernel.Width; chunk < (g.start+g.size)/kernel.Width; chunk++ {
+		g.load(&g.folded, chunk, fill)
+		for distance := 1; distance < kernel.Width; distance *= 2 {
+			combine(func(lane int) uint64 {
+				if lane < distance {
+					return fill
+				}
+				return getLane(&g.folded, lane-distance, wide)
+			})
+		}
+		combine(func(int) uint64 { return carry })
+		before := carry
+		carry = getLane(&g.folded, kernel.Width-1, wide)
+		if exclusive {
+			for lane := range kernel.Width {
+				v := getLane(&g.folded, lane, wide)
+				setLane(&g.folded, lane, wide, before)
+				before = v
+			}
+			if identity != fill {
+				g.fold.A, g.fold.B = g.fold.B, g.fold.A
+				combine(func(int) uint64 { return identity })
+				g.fold.A, g.fold.B = g.fold.B, g.fold.A
+			}
+		}
+		for lane := range kernel.Width {
+			g.result[chunk*kernel.Width+lane-g.start] = getLane(&g.folded, lane, wide)
+		}
+	}
+	g.write(op.Dst[0])
+	return true
+}
+
 // fill writes a number to all lanes of some chunks, or to a register that is the same in all lanes.
 func (g *group) fill(r program.Register, first, n int, bits uint64) {
 	if r.Uniform() {
 		g.worker.setUniform(r, bits)
 		return
 	}
-	for chunk := first; chunk < first+n; chunk++ {
+	for chunk := first; chunk < min(first+n, g.worker.engine.chunks); chunk++ {
 		if r.Size == 64 {
 			for i, to := 0, g.worker.chunk64(r, chunk); i < len(to); i++ {
 				to[i] = bits

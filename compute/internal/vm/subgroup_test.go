@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -179,7 +180,7 @@ func TestSubgroups(t *testing.T) {
 	const lanes = 128
 	for _, c := range subgroupCases() {
 		for _, size := range []int{4, 8, 32, 128} {
-			for _, keep := range []uint32{^uint32(0), 0x53a7d1e9, 1 << 5} { // of lanes, by their number modulo 32
+			for _, keep := range []uint32{^uint32(0), 0x53a7d1e9, 1 << 5, 0xfff00} { // of lanes, by their number modulo 32
 				a := vmtest.Assemble([3]uint32{lanes, 1, 1})
 				a.SubgroupSize = uint32(size)
 				index := a.Builtin(spirv.BuiltInLocalInvocationIndex, 0, false)
@@ -205,7 +206,7 @@ func TestSubgroups(t *testing.T) {
 					case typ == typeBool:
 						v = uint32(truth(i%7 != 3))
 					case typ == typeFloat:
-						v = math.Float32bits(float32(i%5+1) / 2)
+						v = math.Float32bits(float32(i%5+1) / 1.7)
 					case typ == typeInt8:
 						v &= 0xff
 					}
@@ -215,7 +216,13 @@ func TestSubgroups(t *testing.T) {
 				for i := range words {
 					words[i] = nothing
 				}
-				runMachine(t, ended(a), dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{words, input}}))
+				bySteps, m := slices.Clone(words), ended(a)
+				runMachine(t, m, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{words, input}}))
+				kernels := &machine{Program: m.Program, Engine: Engine{NoNative: true}}
+				runMachine(t, kernels, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{bySteps, input}}))
+				if !slices.Equal(words, bySteps) {
+					t.Fatalf("%s, size %d, lanes %#x: machine code gives %#x, kernels %#x", c.name, size, keep, words, bySteps)
+				}
 				for i, got := range words {
 					active := make([]bool, size)
 					for j := range active {

@@ -93,3 +93,91 @@ void main() {
 		}
 	}
 }
+
+const turnsShader = `#version 450
+layout(local_size_x = 120) in;
+layout(set = 0, binding = 0) buffer Out { uint result[]; };
+layout(set = 0, binding = 1) readonly buffer In { uint a[]; };
+shared uint turn, done;
+void main() {
+	uint i = gl_LocalInvocationID.x, sum = 0, last = 0;
+	turn = done = 0;
+	barrier();
+	if (a[i] % 7 != 0) {
+		for (uint n = 0; n < 700; n++) {
+			sum = sum * 3 + n;
+			for (uint k = 0; k < (a[i] + n) % 5; k++)
+				sum ^= k * n << k;
+			if (n > 300 + a[i] % 400) {
+				last = n;
+				break;
+			}
+			if (atomicOr(turn, 0u) != 0)
+				sum++;
+		}
+	}
+	// The last lanes come first.
+	for (uint n = 0; n < 100000; n++)
+		if (atomicCompSwap(done, (119 - i) * 2, (119 - i) * 2 + 1) == (119 - i) * 2) {
+			atomicExchange(done, (120 - i) * 2);
+			break;
+		}
+	barrier();
+	result[i] = sum + last * 31 + done;
+}
+`
+
+// TestTurns: what a loop with atomics that it looks at computes doesn't depend on the turns that its chunks take. Its
+// counters are the same in all lanes; lanes go round another loop for different times, and leave at different ones.
+func TestTurns(t *testing.T) {
+	m := compiled(t, turnsShader)
+	const lanes = 120
+	in := make([]uint32, lanes)
+	want := make([]uint32, lanes)
+	for i := range in {
+		in[i] = uint32(i*i*7919+31*i)*7 + uint32(i%3)
+		if i/8%2 == 0 { // lanes of some chunks alone
+			in[i] = in[i]/7*7 + 1
+		}
+		want[i] = 2 * lanes
+		if in[i]%7 == 0 {
+			continue
+		}
+		var sum, last uint32
+		for n := uint32(0); n < 700; n++ {
+			sum = sum*3 + n
+			for k := uint32(0); k < (in[i]+n)%5; k++ {
+				sum ^= k * n << k
+			}
+			if n > 300+in[i]%400 {
+				last = n
+				break
+			}
+		}
+		want[i] += sum + last*31
+	}
+	for _, engine := range []*Engine{{}, {Narrow: true}} {
+		if err := engine.Prepare(m.Program); err != nil {
+			t.Fatal(err)
+		}
+		turns := 0
+		for i := range engine.regions {
+			if engine.regions[i].turns {
+				turns++
+			}
+		}
+		if engine.usesNative() && turns < 2 {
+			t.Errorf("chunks take turns in %d regions", turns)
+		}
+		out := make([]uint32, lanes)
+		d := dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out, in}})
+		if err := engine.Run(m.Program, d); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range out {
+			if got != want[i] {
+				t.Fatalf("result %d is %#x, not %#x", i, got, want[i])
+			}
+		}
+	}
+}

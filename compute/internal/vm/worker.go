@@ -257,8 +257,12 @@ func (w *worker) execute() bool {
 		next++
 		act := s.act
 		if act == actNative {
-			if w.native != nil && (!w.engine.together[s.to] || w.allActive()) {
-				w.runNative(int(s.to))
+			if w.native != nil {
+				if w.engine.together[s.to] {
+					w.runTogether(int(s.to))
+				} else {
+					w.runNative(int(s.to))
+				}
 				next = int(s.target)
 				continue
 			}

@@ -48,6 +48,7 @@ type worker struct {
 	effects effects
 	dynamic dynamic
 	group   group
+	turns   turns
 	native  *native.Code // nil if the program has none, or not for the memory of this execution
 	adds    *kernel.Adds // nil if the program has none that wait
 }
@@ -128,6 +129,9 @@ func (w *worker) init(e *Engine, p *program.Program) {
 		w.adds = new(kernel.Adds)
 	}
 	w.initial, _ = newRegister(make([]uint32, e.chunks*kernel.Width))
+	if len(p.Subgroups) > 0 {
+		w.group.mask, _ = newRegister(make([]uint32, e.chunks*kernel.Width))
+	}
 	if e.Partial {
 		w.effects.init(e.chunks)
 	}
@@ -202,13 +206,17 @@ func (w *worker) mode() native.Mode {
 // runNative executes a run of steps. What looks at a mask in it are either stores or moves where batches are partial
 // (maskUses).
 func (w *worker) runNative(run int) {
-	mode, mask := w.mode(), w.mask.Base
+	mode, mask := w.mode(), w.mask
 	if w.effects.some && w.engine.storing[run] {
 		w.findActing()
-		mode, mask = native.Masked, w.effects.acting.Base
+		mode, mask = native.Masked, w.effects.acting
 	}
-	first, n := w.active.first, w.active.end-w.active.first
-	at := w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), mask, first, n)
+	w.runMasked(run, mode, mask, w.active.first, w.active.end-w.active.first)
+}
+
+// runMasked executes a run for some chunks.
+func (w *worker) runMasked(run int, mode native.Mode, mask kernel.Register, first, n int) {
+	at := w.native.Run(run, mode, unsafe.Pointer(unsafe.SliceData(w.file)), unsafe.SliceData(w.slots), mask.Base, first, n)
 	w.resume(at, first, n)
 }
 
@@ -238,11 +246,9 @@ var chunkMasks = func() (all [1 << kernel.Width][kernel.Width]uint32) {
 	return all
 }()
 
-// runPart executes a region until it pauses.
-func (w *worker) runPart(r *region, from native.Region) (rest native.Region, loop int32) {
-	mode := w.mode()
-	return w.native.RunRegion(r.run, mode, w.file, unsafe.SliceData(w.slots), w.mask.Base, w.active.first,
-		w.active.end-w.active.first, regionRounds, from)
+// runPart executes a region for some chunks until it pauses.
+func (w *worker) runPart(r *region, first, n int, rounds uint32, from native.Region) (rest native.Region, loop int32) {
+	return w.native.RunRegion(r.run, w.mode(), w.file, unsafe.SliceData(w.slots), w.mask.Base, first, n, rounds, from)
 }
 
 // fillMask sets all lanes of chunks of a mask.
@@ -292,21 +298,40 @@ func (w *worker) chunk64(r program.Register, chunk int) *[kernel.Width]uint64 {
 	return (*[kernel.Width]uint64)(unsafe.Pointer(unsafe.SliceData(w.file[at : at+64])))
 }
 
-// register is the chunk that a subgroup's values are folded into, and lane one of its lanes, of 32 bits or of 64.
-func (g *group) register() kernel.Register { return kernel.Register{Base: unsafe.Pointer(&g.folded)} }
+// chunkRegister is a chunk, of which values of 32 bits are the first half.
+func chunkRegister(chunk *[kernel.Width]uint64) kernel.Register {
+	return kernel.Register{Base: unsafe.Pointer(chunk)}
+}
 
-func (g *group) lane(i int, wide bool) uint64 {
+func wordOf(chunk *[kernel.Width]uint64, lane int) *uint32 {
+	return &(*[2 * kernel.Width]uint32)(unsafe.Pointer(chunk))[lane]
+}
+
+func getLane(chunk *[kernel.Width]uint64, lane int, wide bool) uint64 {
 	if wide {
-		return g.folded[i]
+		return chunk[lane]
 	}
-	return uint64((*[2 * kernel.Width]uint32)(unsafe.Pointer(&g.folded))[i])
+	return uint64(*wordOf(chunk, lane))
+}
+
+func setLane(chunk *[kernel.Width]uint64, lane int, wide bool, v uint64) {
+	if wide {
+		chunk[lane] = v
+	} else {
+		*wordOf(chunk, lane) = uint32(v)
+	}
 }
 
 // activeMask is the lanes of a chunk that are active, all ones for each; the chunk must be one of the active ones:
 //
 //	for chunk := w.active.first; chunk < w.active.end; chunk++ {
 func (w *worker) activeMask(chunk int) *[kernel.Width]uint32 {
-	return (*[kernel.Width]uint32)(w.source.Skip(chunk).Base)
+	return w.chunkOf(w.source, chunk)
+}
+
+// chunkOf is a chunk of a register of 32-bit values.
+func (w *worker) chunkOf(r kernel.Register, chunk int) *[kernel.Width]uint32 {
+	return (*[kernel.Width]uint32)(r.Skip(chunk).Base)
 }
 
 // effectMask is the lanes of a chunk that have effects, all ones for each, where some lanes have not.
