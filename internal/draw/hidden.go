@@ -6,7 +6,7 @@ package draw
 // depends on nothing that is there, nobody counts, and the shader does nothing else.
 func (r *run) hides() bool {
 	f := &r.shading
-	if r.draw.Statistics != nil || !f.active || f.ends || f.modes.Effects || f.modes.ReadsInputs || r.tests.some ||
+	if r.draw.Statistics != nil || !f.active || f.ends || f.modes.Effects || r.tests.some ||
 		r.raster.sampleBits != 1<<r.raster.samples-1 {
 		return false
 	}
