@@ -99,3 +99,47 @@ func ballotsOf(values []uint32, lane int, active func(lane int) bool) []uint32 {
 		truth(has(int(values[lane] >> 1))), lsb, msb, truth(count > 0), truth(count == some), truth(lane == first),
 		values[first], sum}
 }
+
+// TestElectionsInLoop: one lane a round leaves a loop, so that the first chunks of a subgroup have no active lanes
+// later, and what others store and elect doesn't depend on what these left.
+func TestElectionsInLoop(t *testing.T) {
+	const lanes = 96
+	source := `#version 450
+#extension GL_KHR_shader_subgroup_ballot : require
+layout(local_size_x = 96) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+layout(push_constant) uniform Push { uint stride; };
+void main() {
+	uint round = 0u;
+	if ((gl_SubgroupInvocationID & 3u) == 3u) {
+		for (;;) {
+			y[(round++) * stride + gl_LocalInvocationIndex] = subgroupBallot(true).x;
+			if (subgroupElect())
+				break;
+			y[(round++) * stride + gl_LocalInvocationIndex] = 7u;
+		}
+	}
+}
+`
+	for _, size := range []int{16, 32} {
+		p := compileWords(t, glslWords(t, source), Options{SubgroupSize: uint32(size)})
+		out := make([]uint32, 16*lanes)
+		d := dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{out}})
+		d.PushConstants = []byte{lanes, 0, 0, 0}
+		mustRun(t, p, d)
+		for at, got := range out {
+			round, lane := at/lanes, at%lanes%size
+			want := uint32(0)
+			if first := 4*(round/2) + 3; lane%4 == 3 && lane >= first {
+				if want = 7; round%2 == 0 {
+					want = uint32(0x88888888&(1<<size-1)) >> first << first
+				} else if lane == first {
+					want = 0
+				}
+			}
+			if got != want {
+				t.Fatalf("subgroups of %d: lane %d got %#x as its number %d, not %#x", size, at%lanes, got, round, want)
+			}
+		}
+	}
+}

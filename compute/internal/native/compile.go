@@ -150,10 +150,13 @@ func (c *compiler) write(run []Inst) {
 		c.cmp(offset, end)
 		c.jumpIf(below, begin)
 		c.jump(done)
-		if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
-			c.place(begin)
-			c.planned(p, c.mode != Masked && c.pairs(each), done)
-			begin = c.otherwise
+		// The first chunk of a subgroup may have no active lane, and then nobody has written its offsets (All).
+		if c.mode != Masked || !slices.ContainsFunc(each, func(in Inst) bool { return in.All() }) {
+			if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
+				c.place(begin)
+				c.planned(p, c.mode != Masked && c.pairs(each), done)
+				begin = c.otherwise
+			}
 		}
 		c.chunks(begin, each)
 		c.place(done)
