@@ -74,6 +74,7 @@ type Options struct {
 	Constants      *spirv.Constants  // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32            // a power of two between 4 and 128
 	ZeroShared     bool              // workgroup memory is zeroed although the shader does not ask
+	ViewOfDevice   bool              // ViewIndex is DeviceIndex: VK_PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT
 	PlainGo        bool              // run on kernels in plain Go
 	NoNative       bool              // run on kernels alone, without machine code made for the program
 	Narrow         bool              // machine code has vectors of 256 bits at most
@@ -109,7 +110,7 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (*Program, error) {
 	watch := ir.NewWatcher(o.Dump)
 	s, warnings, err := frontend.Lower(m, entryPoint, &frontend.Options{
 		Model: o.Stage.model(), Specialization: o.Specialization, Constants: o.Constants, SubgroupSize: o.SubgroupSize,
-		ZeroShared: o.ZeroShared, Watch: watch, Capabilities: o.Capabilities}, &used)
+		ZeroShared: o.ZeroShared, ViewOfDevice: o.ViewOfDevice, Watch: watch, Capabilities: o.Capabilities}, &used)
 	if err != nil {
 		return nil, err
 	}

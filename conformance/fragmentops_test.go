@@ -520,14 +520,19 @@ func layerCase(c *Case) {
 	}
 }
 
+// multiviewCase draws with the numbers of views, and with the device's, 0, in their place.
 func multiviewCase(c *Case) {
 	s := c.scene(8, 8, 1, 3, 0, rgba8)
 	defer s.close()
-	s.draw(&look{viewMask: 5, vertex: wholeTarget, fragment: `layout(location = 0) out vec4 c;
-		void main() { c = vec4(gl_ViewIndex * 0.2, 0, 0, 1); }`})
-	for layer, want := range [][4]byte{{0, 0, 0, 255}, {}, {102, 0, 0, 255}} {
-		if got := s.read(s.colors[0], vk.IMAGE_ASPECT_COLOR_BIT, uint32(layer), 4)[:4]; [4]byte(got) != want {
-			c.Errorf("layer %d is %v, want %v", layer, got, want)
+	for flag, second := range map[vk.PipelineCreateFlagBits]byte{0: 102,
+		vk.PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT: 0} {
+		edit := func(g *vulkan.GraphicsState) { g.Info.Flags |= vk.PipelineCreateFlags(flag) }
+		s.draw(&look{viewMask: 5, vertex: wholeTarget, edit: edit, fragment: `layout(location = 0) out vec4 c;
+			void main() { c = vec4(gl_ViewIndex * 0.2, 0, 0, 1); }`})
+		for layer, want := range [][4]byte{{0, 0, 0, 255}, {}, {second, 0, 0, 255}} {
+			if got := s.read(s.colors[0], vk.IMAGE_ASPECT_COLOR_BIT, uint32(layer), 4)[:4]; [4]byte(got) != want {
+				c.Errorf("flags %#x: layer %d is %v, want %v", flag, layer, got, want)
+			}
 		}
 	}
 }

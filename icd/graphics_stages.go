@@ -49,6 +49,7 @@ func (m *graphicsMaker) readGraphicsStage(info *vk.PipelineShaderStageCreateInfo
 	if err != nil {
 		return false, err
 	}
+	st.options.ViewOfDevice = m.flags&vk.PIPELINE_CREATE_2_VIEW_INDEX_FROM_DEVICE_INDEX_BIT != 0
 	s, found, err := m.shaderOf(st, m.flags, m.cache)
 	if err != nil {
 		return false, err

@@ -140,6 +140,7 @@ func (st *stage) key() cacheKey {
 	word(len(st.entry))
 	word(int(st.options.SubgroupSize))
 	word(int(st.flags))
+	word(map[bool]int{true: 1}[st.options.ViewOfDevice])
 	b = append(b, st.entry...)
 	for _, id := range slices.Sorted(maps.Keys(st.options.Specialization)) {
 		value := st.options.Specialization[id]

@@ -30,6 +30,7 @@ type Options struct {
 	Constants      *spirv.Constants     // the module's under Specialization, where the caller has them; nil: not
 	SubgroupSize   uint32               // a power of two between 4 and 128
 	ZeroShared     bool                 // workgroup memory is zeroed although the shader does not ask
+	ViewOfDevice   bool                 // a graphics shader's ViewIndex is DeviceIndex
 	Watch          *ir.Watcher          // looks at the graph after each pass; nil: nobody does
 
 	// Capabilities are those of the device, for what only the compiler sees: which indices of descriptors are no constants

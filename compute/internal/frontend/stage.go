@@ -127,6 +127,10 @@ func (c *compiler) inputAt(p *spirv.Place) ir.Value {
 	if p.IsBuiltIn {
 		direct := ir.Node{Op: ops.Builtin, Imm: uint64(p.Component)<<32 | uint64(p.BuiltIn)}
 		switch p.BuiltIn {
+		case spirv.BuiltInViewIndex:
+			if c.options.ViewOfDevice {
+				return c.g.Add(ir.Node{Op: ops.Builtin, Imm: uint64(spirv.BuiltInDeviceIndex)})
+			}
 		case spirv.BuiltInDeviceIndex, spirv.BuiltInSubgroupLocalInvocationId, spirv.BuiltInSubgroupEqMask,
 			spirv.BuiltInSubgroupGeMask, spirv.BuiltInSubgroupGtMask, spirv.BuiltInSubgroupLeMask,
 			spirv.BuiltInSubgroupLtMask:
