@@ -36,8 +36,9 @@ DESTDIR  ?=
 # has been compiled. Each other way takes as long as the whole driver.
 GOFLAGS := $(filter-out -trimpath -buildvcs=false -buildmode=pie,$(GOFLAGS)) -trimpath -buildvcs=false -buildmode=pie
 export GOFLAGS
-# For programs in qemu without a C library.
-STATIC := GOFLAGS='-trimpath -buildvcs=false' CGO_ENABLED=0
+# For what can't be compiled so: the race detector's code, and programs without a C library.
+FIXED  := GOFLAGS='-trimpath -buildvcs=false'
+STATIC := $(FIXED) CGO_ENABLED=0
 
 # What is in the tree is named from its top, as make takes a path with a space for two.
 BUILD   := build
@@ -220,7 +221,7 @@ ALONE    := cmd/icdgen cmd/icdgen/internal/emit cmd/icdgen/internal/registry com
             internal/vk manifest rdmasim/internal/wire scripts/rules spirv verbs/internal/packet
 .PHONY: race
 race: ## run every test with the race detector, but for those of built programs and of code for one thread
-	$(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(patsubst %,-e farside/%,$(AS_BUILT) $(ALONE)))
+	$(FIXED) $(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(patsubst %,-e farside/%,$(AS_BUILT) $(ALONE)))
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
