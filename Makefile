@@ -32,13 +32,10 @@ STRIP    ?=
 SCOPE    ?= user
 DESTDIR  ?=
 
-# All Go code is compiled in one way, that of a shared library, so that the driver, the tool and the tests share what
-# has been compiled. Each other way takes as long as the whole driver.
-GOFLAGS := $(filter-out -trimpath -buildvcs=false -buildmode=pie,$(GOFLAGS)) -trimpath -buildvcs=false -buildmode=pie
+# Tests are compiled as the tool is, so that they share what has been compiled. Each other way takes as long as the whole
+# driver does. With -buildmode=pie the driver's code could be shared, too, but each process would begin 10 ms later.
+GOFLAGS := $(filter-out -trimpath -buildvcs=false,$(GOFLAGS)) -trimpath -buildvcs=false
 export GOFLAGS
-# For what can't be compiled so: the race detector's code, and programs without a C library.
-FIXED  := GOFLAGS='-trimpath -buildvcs=false'
-STATIC := $(FIXED) CGO_ENABLED=0
 
 # What is in the tree is named from its top, as make takes a path with a space for two.
 BUILD   := build
@@ -221,7 +218,7 @@ ALONE    := cmd/icdgen cmd/icdgen/internal/emit cmd/icdgen/internal/registry com
             internal/vk manifest rdmasim/internal/wire scripts/rules spirv verbs/internal/packet
 .PHONY: race
 race: ## run every test with the race detector, but for those of built programs and of code for one thread
-	$(FIXED) $(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(patsubst %,-e farside/%,$(AS_BUILT) $(ALONE)))
+	$(GO) test -race -shuffle=on -timeout 40m $$($(GO) list ./... | grep -vxF $(patsubst %,-e farside/%,$(AS_BUILT) $(ALONE)))
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
@@ -237,7 +234,7 @@ mutants: ## put faults into packages, one at a time, and list those that no test
 # arm64 is cross-checked without a C compiler, so without the package that holds the one import "C".
 .PHONY: vet
 vet: ## go vet for amd64 and arm64
-	GOARCH=arm64 $(STATIC) $(GO) vet ./...
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) vet ./...
 
 # The other packages' tests start programs for arm64 by themselves, or use what qemu lacks: robust futexes, mappings at
@@ -256,8 +253,8 @@ arm64: ## run the tests of the packages that work under qemu as programs for arm
 neon: ## run the tests of the kernels in NEON, and of what runs on them, under qemu
 	@scripts/setup.sh arm64
 	$(GO) test ./compute/internal/kernel/asmarm
-	GOARCH=arm64 $(STATIC) $(GO) test -vet=off -exec qemu-aarch64-static ./compute/internal/kernel ./compute/internal/vm
-	GOARCH=arm64 $(STATIC) $(GO) test -vet=off -exec qemu-aarch64-static -short \
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -vet=off -exec qemu-aarch64-static ./compute/internal/kernel ./compute/internal/vm
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -vet=off -exec qemu-aarch64-static -short \
 		-run '^Test(Shaders|RandomShaders|ProductsInSums|DeepCalls|Guards|HalvesMoveAsBits|Layouts|Rows)$$' ./compute
 
 .PHONY: lint

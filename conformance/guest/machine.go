@@ -51,7 +51,7 @@ func run(ctx context.Context, m *machine, out string, steps []step) error {
 		return err
 	}
 	init := filepath.Join(out, "init")
-	static := []string{"CGO_ENABLED=0", "GOARCH=amd64", "GOFLAGS="}
+	static := []string{"CGO_ENABLED=0", "GOARCH=amd64"}
 	if err := execute(ctx, tree, static, "go", "build", "-trimpath", "-o", init, "./conformance/guest"); err != nil {
 		return err
 	}
