@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"farside/conformance/vulkan"
 )
 
 // Most of the time of a small case goes to its process: the loader, the driver, layers. So cases share processes, as
@@ -27,6 +29,7 @@ type batches struct {
 	of     map[string]*batch      // by the case's name
 	alone  func(*definition) bool // cases that have a process of their own in any case
 	final  bool                   // a case that fails in a batch doesn't run again
+	keeps  string                 // a library that is loaded once for all instances of a batch
 }
 
 type batch struct {
@@ -65,7 +68,7 @@ func (b *batches) run(ctx context.Context, d *definition) outcome {
 }
 
 func (b *batches) runBatch(ctx context.Context, in *batch) {
-	text, err := runProcess(ctx, b.driver, in.names, b.extra)
+	text, err := runProcess(ctx, b.driver, in.names, append(slices.Clone(b.extra), keptEnv+"="+b.keeps))
 	if !b.final && (err != nil || !b.well(text)) {
 		return
 	}
@@ -85,8 +88,17 @@ func (b *batches) runBatch(ctx context.Context, in *batch) {
 	}
 }
 
+// keptEnv names libraries that the process of a batch keeps from its first instance to its last.
+const keptEnv = "FARSIDE_CASE_KEEPS"
+
 // runCases is the life of the process of a batch: it ends at the first case that fails.
 func runCases(names []string) int {
+	for _, library := range strings.Fields(os.Getenv(keptEnv)) {
+		if err := vulkan.Keep(library); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	for _, name := range names {
 		if code := runCase(name); code != 0 && code != exitUnsupported {
 			return code

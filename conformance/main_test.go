@@ -29,6 +29,8 @@ var (
 )
 
 const (
+	lavapipeLibrary  = "libvulkan_lvp.so"
+	validationLib    = "libVkLayer_khronos_validation.so"
 	lavapipeManifest = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 	validationLayer  = "VK_LAYER_KHRONOS_validation"
 	validationJSON   = "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
@@ -170,6 +172,7 @@ func TestConformance(t *testing.T) {
 			shared := batches{driver: driver, final: driver == "farside", well: func(string) bool { return true }}
 			shared.alone = func(d *definition) bool { return driver == "lavapipe" && lavapipeBreaks[d.name] != "" }
 			if driver == "lavapipe" {
+				shared.keeps = lavapipeLibrary
 				list = slices.DeleteFunc(list, func(d definition) bool { return d.farsideOnly })
 			}
 			shared.collect(list)
@@ -272,7 +275,7 @@ func TestValidation(t *testing.T) {
 		t.Skipf("%s is missing (Debian package vulkan-validationlayers)", validationJSON)
 	}
 	list := slices.DeleteFunc(table(), func(d definition) bool { return !d.valid })
-	shared := batches{driver: "farside",
+	shared := batches{driver: "farside", keeps: validationLib,
 		extra: []string{"VK_INSTANCE_LAYERS=" + validationLayer, "FARSIDE_CASE_LAYERED=1",
 			"VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"},
 		well:  func(text string) bool { return len(validationErrors(text)) == 0 },

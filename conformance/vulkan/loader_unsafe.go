@@ -67,6 +67,14 @@ var open = sync.OnceValues(func() (*Loader, error) {
 // Open loads the loader, once a process.
 func Open() (*Loader, error) { return open() }
 
+// Keep loads a library for as long as the process lives. The Vulkan loader loads drivers and layers for an instance and
+// unloads them with the last one, and each time the dynamic linker applies all relocations, half a second's worth for
+// ten instances of lavapipe with its LLVM.
+func Keep(library string) error {
+	_, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return err
+}
+
 // Call calls a global command. It panics if the loader doesn't know it.
 func (l *Loader) Call(name string, args ...uintptr) uintptr { return l.procs.call(name, args...) }
 
