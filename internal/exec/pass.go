@@ -107,6 +107,7 @@ func (r *replay) started(info *pass.Info, areas []vk.Rect2D, dynamic bool) error
 		}
 		info.Area = areas[i]
 	}
+	info.Puts = r.unseen()
 	if err := r.passes.instance.Begin(info); err != nil {
 		return err
 	}
