@@ -97,7 +97,9 @@ func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	case p.wide:
 		n := len(covers)
 		covers = covers[:(n+3)&^3] // there is room
-		clear(covers[n:])
+		for i := n; i < len(covers); i++ {
+			covers[i] = [4]uint16{}
+		}
 		testRowsAVX512(p, &covers[0], len(covers))
 	case p.samples == 1:
 		testQuadsAVX2(p, &covers[0], len(covers))
@@ -134,7 +136,7 @@ func (r *run) fillRowTested(from, to, y int32) {
 			}
 		}
 		raws := covers
-		if f.active && !f.modes.PostDepth {
+		if f.raws && !f.modes.PostDepth {
 			raws = z.raws[:n]
 			copy(raws, covers)
 		}

@@ -65,7 +65,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	for i := range f.positions {
 		f.positions[i].used = false
 	}
-	f.centers = !f.vector
+	f.centers, f.raws = !f.vector, false
 	outputs := r.state.Vertex.Outputs()
 	for i := range inputs {
 		v := &inputs[i]
@@ -83,6 +83,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 		}
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
 			in.kind = inputBuiltIn
+			f.raws = f.raws || v.BuiltIn == spirv.BuiltInSampleMask
 			if v.BuiltIn == spirv.BuiltInFragCoord {
 				f.positions[f.placeFor(compute.AtCenter)].used, f.centers = true, true
 			}
@@ -121,6 +122,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			w.b1, w.b2 = make([]float64, f.lanes), make([]float64, f.lanes)
 		}
 	}
+	f.raws = f.raws || f.positions[compute.AtCentroid].used
 	for i := range f.positions {
 		if p := &f.positions[i]; p.used && cap(p.x) < f.lanes {
 			p.x, p.y = make([]float64, f.lanes), make([]float64, f.lanes)

@@ -56,6 +56,7 @@ type fragmentStage struct {
 	vector    bool // by AVX2, where there is a way
 	wide      bool // by AVX-512, too
 	centers   bool // positions[AtCenter] are needed
+	raws      bool // quads' raw samples are read
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
 
@@ -89,7 +90,7 @@ func (f *fragmentStage) release() {
 
 // prepareNone is for draws without a fragment shader, which are for depth, stencil and counts alone.
 func (f *fragmentStage) prepareNone(r *run) {
-	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
+	f.active, f.linear, f.when, f.batch, f.raws = false, false, testsEarly, nil, false
 	f.plain, f.perSample = false, false
 	f.vector = !r.draw.InOrder && vectors()
 	f.wide = f.vector && wide()
