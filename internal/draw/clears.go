@@ -10,8 +10,8 @@ import (
 // the first time, by the core that draws. So its memory comes to that core once, and what an opaque polygon covers
 // isn't cleared at all. Settle does the rest.
 //
-// Whoever looks at the attachments, but by draws of the pass, calls Settle before. The tiles are those of bins, or parts
-// of these: no two workers have one.
+// Whoever looks at the attachments, but by draws of the pass, calls Settle before. The tiles are those of bins, or
+// parts of these: no two workers have one.
 type Clears struct {
 	list          []transfer.Clearing
 	colors        []int // which attachment's; -1: depth or stencil

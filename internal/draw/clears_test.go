@@ -20,7 +20,8 @@ func (s *scene) clears(t *testing.T, waits bool) {
 		if of.Image == nil {
 			return
 		}
-		clearing, err := (&transfer.Area{Image: of.Image, Format: of.Format, Aspect: aspect, Rect: s.pass.Area}).Clearing(&value)
+		at := transfer.Area{Image: of.Image, Format: of.Format, Aspect: aspect, Rect: s.pass.Area}
+		clearing, err := at.Clearing(&value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -348,6 +348,27 @@ func (h *hostile) wide(t *testing.T) {
 	}
 	h.shapes[1] = transfer.Image{Layout: &layout, Format: vk.FORMAT_R8G8B8A8_UNORM, Type: vk.IMAGE_TYPE_2D}
 	h.images[1] = newArena(t, int(layout.Size))
+	h.without = vk.IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT
+}
+
+// TestClearsLoop has no clear wait whose image draws may sample.
+func TestClearsLoop(t *testing.T) {
+	h := passWorld(t)
+	h.wide(t)
+	for _, loops := range []bool{false, true} {
+		if loops {
+			h.without = 0
+		}
+		r := &h.queue(t).replay
+		must(t, r.beginRendering(&command.BeginRendering{Area: area(200, 100), Layers: 1,
+			Attachments: []command.RenderingAttachment{
+				{View: 1, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: value(1, 0, 1, 0)}, {}, {}}}))
+		if r.pass.Waits() == loops {
+			t.Errorf("loops %v: a clear waits: %v", loops, r.pass.Waits())
+		}
+		must(t, r.endRendering())
+		must(t, r.release())
+	}
 }
 
 // TestClearsWait has clears that wait for draws be done before anybody looks: at the end of a rendering, also of one
