@@ -19,8 +19,8 @@ var Count = runtime.GOMAXPROCS(0)
 // first call stops all goroutines for a moment, so it is left to who first sleeps or leaves work to another thread.
 var Widen = sync.OnceFunc(func() { runtime.GOMAXPROCS(2 * Count) })
 
-// job is a piece of work that is being done.
-type job struct {
+// Job is a piece of work that is being done.
+type Job struct {
 	body  func(part int)
 	parts int
 	taken atomic.Int64
@@ -33,11 +33,11 @@ type job struct {
 var pool struct {
 	start sync.Once
 	mu    sync.Mutex
-	jobs  []*job
+	jobs  []*Job
 	posts atomic.Uint32 // the futex: changes when a job is posted
 }
 
-var spare = sync.Pool{New: func() any { return new(job) }}
+var spare = sync.Pool{New: func() any { return new(Job) }}
 
 // Do calls body(0) to body(parts-1), each once, on the calling goroutine and on idle workers, and returns when all have
 // returned. The parts are taken in order, by whoever is free: a worker that comes late leaves some to the others. A
@@ -50,8 +50,16 @@ func Do(parts int, body func(part int)) {
 		}
 		return
 	}
+	start(parts, body, helpers).Finish()
+}
+
+// Start has idle workers call body(0) to body(parts-1), each once, while the caller does something else. Finish has to
+// be called, once.
+func Start(parts int, body func(part int)) *Job { return start(parts, body, min(parts, Count-1)) }
+
+func start(parts int, body func(part int), helpers int) *Job {
 	pool.start.Do(startWorkers)
-	j := spare.Get().(*job)
+	j := spare.Get().(*Job)
 	j.body, j.parts = body, parts
 	j.taken.Store(0)
 	j.fault.Store(nil)
@@ -60,6 +68,12 @@ func Do(parts int, body func(part int)) {
 	pool.mu.Unlock()
 	pool.posts.Add(1)
 	wake(&pool.posts, helpers)
+	return j
+}
+
+// Finish calls the parts that no worker has taken, and returns when all have returned. A panic or a memory fault in one
+// of them is raised here. The job is nobody's any more then.
+func (j *Job) Finish() {
 	func() {
 		defer j.end()
 		j.work()
@@ -73,14 +87,14 @@ func Do(parts int, body func(part int)) {
 }
 
 // work takes parts until none is left.
-func (j *job) work() {
+func (j *Job) work() {
 	for i := int(j.taken.Add(1)) - 1; i < j.parts; i = int(j.taken.Add(1)) - 1 {
 		j.body(i)
 	}
 }
 
 // end takes the job off the list, and waits for the workers that have it.
-func (j *job) end() {
+func (j *Job) end() {
 	j.taken.Store(int64(j.parts)) // after a panic of the caller's part
 	pool.mu.Lock()
 	for i := range pool.jobs {
@@ -122,7 +136,7 @@ func worker() {
 }
 
 // join gives the worker the oldest job that has parts left.
-func join() *job {
+func join() *Job {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	for _, j := range pool.jobs {
@@ -134,7 +148,7 @@ func join() *job {
 	return nil
 }
 
-func (j *job) help() {
+func (j *Job) help() {
 	defer func() {
 		if j.left.Add(^uint32(0)) == 0 {
 			wake(&j.left, 1)

@@ -83,6 +83,38 @@ func TestPanic(t *testing.T) {
 	TestDoCallsEachPartOnce(t)
 }
 
+// TestStart has workers begin while the caller does something else, each part called once, and panics at the end.
+func TestStart(t *testing.T) {
+	for _, parts := range []int{1, 2, 30} {
+		calls := make([]atomic.Int32, parts)
+		j := Start(parts, func(i int) { calls[i].Add(1) })
+		if Count > 1 { // somebody else does at least one part
+			for deadline := time.Now().Add(10 * time.Second); calls[0].Load() == 0 && time.Now().Before(deadline); {
+				runtime.Gosched()
+			}
+			if calls[0].Load() == 0 {
+				t.Fatal("no worker has begun")
+			}
+		}
+		j.Finish()
+		for i := range calls {
+			if n := calls[i].Load(); n != 1 {
+				t.Errorf("part %d of %d was called %d times", i, parts, n)
+			}
+		}
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != "broken" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		Start(3, func(int) { panic("broken") }).Finish()
+		t.Error("no panic")
+	}()
+	TestDoCallsEachPartOnce(t)
+}
+
 func TestDoAllocatesNothing(t *testing.T) {
 	var sum atomic.Int64
 	body := func(i int) { sum.Add(int64(i)) }
@@ -92,7 +124,7 @@ func TestDoAllocatesNothing(t *testing.T) {
 	}
 	runtime.KeepAlive(&sum)
 
-	j := &job{body: body, parts: 8} // what a worker does, whether or not one came in time above
+	j := &Job{body: body, parts: 8} // what a worker does, whether or not one came in time above
 	if n := testing.AllocsPerRun(100, func() {
 		j.taken.Store(0)
 		j.left.Store(1)

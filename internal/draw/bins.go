@@ -14,6 +14,9 @@ import (
 // out has the same bits as without bins. Where there is little to do, the primitives are filled in order by who has
 // collected them.
 //
+// While workers fill, who has collected goes on with the vertices to come, until there is as much of these again. Then
+// it helps: what comes later isn't filled before what comes first is.
+//
 // Lines aren't put into bins: each one needs to know where the one before has ended.
 
 const (
@@ -28,6 +31,7 @@ var (
 	binCores = cores.Count
 	binShift = 6              // a tile has 1<<binShift pixels along each side
 	binShare = int64(1) << 13 // samples that a worker is worth
+	binAhead = 512            // primitives that are worth to be filled while others are set up
 )
 
 // box is pixels, without those of right and bottom.
@@ -46,16 +50,23 @@ type binned struct {
 	box        box
 }
 
-// bins are the polygons of a draw that wait, and the workers that fill them.
+// polygons are some that wait, or that are being filled.
+type polygons struct {
+	items []binned
+	primitives
+	all box // of all items
+}
+
+// bins are the polygons of a draw that wait, those that are being filled, and the workers for that.
 type bins struct {
 	on    bool
 	hides bool // polygons hide what lies under them
-	items []binned
-	primitives
-	work  int64 // about how many samples they have
-	taken int   // at most so many places in the lists of tiles
-	all   box   // of all items
 
+	collected polygons
+	work      int64 // about how many samples they have
+	taken     int   // at most so many places in the lists of tiles
+
+	polygons      // that are being filled
 	shift         int
 	columns, rows int
 	pairs         []tilePair
@@ -66,7 +77,8 @@ type bins struct {
 	failed  atomic.Bool
 	asks    atomic.Uint64 // how often Stop could have been asked, by all workers
 	workers []*run
-	part    func(int) // work, for cores.Do
+	part    func(int)  // work, for the job
+	job     *cores.Job // workers fill; nil: nobody does
 }
 
 type tilePair struct{ tile, item int32 }
@@ -89,34 +101,47 @@ func (b *bins) prepare(r *run) {
 	b.reset()
 }
 
-// reset forgets the polygons.
+// reset forgets the polygons that wait.
 func (b *bins) reset() {
-	b.items = b.items[:0]
-	b.primitives.reset()
+	c := &b.collected
+	c.items = c.items[:0]
+	c.primitives.reset()
+	c.all = box{1<<31 - 1, 1<<31 - 1, 0, 0}
 	b.work, b.taken = 0, 0
-	b.all = box{1<<31 - 1, 1<<31 - 1, 0, 0}
 }
 
 // add takes a polygon of the primitive at hand, whose pixels are in a box.
 func (b *bins) add(r *run, s *polygonShape, at *box, inViewport bool) {
-	b.items = append(b.items, binned{*s, inViewport, *at})
-	b.primitives.add(&r.shading, &r.raster.prim)
+	c := &b.collected
+	c.items = append(c.items, binned{*s, inViewport, *at})
+	c.primitives.add(&r.shading, &r.raster.prim)
 	b.work += binnedWork + int64(at.right-at.left)*int64(at.bottom-at.top)*int64(r.raster.samples)/2
 	shift := binShift
 	b.taken += int((at.right-1)>>shift-at.left>>shift+1) * int((at.bottom-1)>>shift-at.top>>shift+1)
-	b.all = box{min(b.all.left, at.left), min(b.all.top, at.top), max(b.all.right, at.right), max(b.all.bottom, at.bottom)}
-	if len(b.items) == mostBinned || b.taken >= mostTaken {
+	c.all = box{min(c.all.left, at.left), min(c.all.top, at.top), max(c.all.right, at.right), max(c.all.bottom, at.bottom)}
+	if n := len(c.items); n == mostBinned || b.taken >= mostTaken || n%binAhead == 0 && b.ahead() {
 		b.empty(r)
 	}
 }
 
-// empty fills all polygons that wait.
+// ahead says whether workers could fill what waits now.
+func (b *bins) ahead() bool {
+	return b.work >= 2*binShare && (b.job == nil || b.next.Load() >= int64(b.columns*b.rows))
+}
+
+// empty fills all polygons that wait, or has workers begin with it.
 func (b *bins) empty(r *run) {
-	if len(b.items) == 0 || r.err != nil {
+	b.finish(r)
+	if len(b.collected.items) == 0 || r.err != nil {
 		return
 	}
-	defer b.reset()
+	clears := r.waiting()
+	if clears != nil {
+		clears.begun = true
+	}
 	workers := int(min(int64(binCores), b.work/binShare))
+	b.polygons, b.collected = b.collected, b.polygons
+	b.reset()
 	if workers > 1 {
 		b.sort()
 		workers = min(workers, b.columns*b.rows)
@@ -124,6 +149,9 @@ func (b *bins) empty(r *run) {
 	if workers < 2 {
 		r.shading.beginBins(b)
 		for i := range b.items {
+			if clears != nil {
+				clears.meet(&b.items[i].box, 0)
+			}
 			if r.fillBinned(b, i, &b.all); r.err != nil {
 				return
 			}
@@ -142,15 +170,39 @@ func (b *bins) empty(r *run) {
 		}
 	}
 	if b.part == nil {
-		b.part = r.fillTiles
+		b.part = func(part int) { r.fillTiles(b.workers[part]) }
 	}
 	b.next.Store(0)
-	cores.Do(workers, b.part)
+	b.job = cores.Start(workers-1, b.part)
+}
+
+// finish fills what workers have begun with.
+func (b *bins) finish(r *run) {
+	if b.job == nil {
+		return
+	}
+	defer b.drop() // after a panic
+	r.fillTiles(r)
+	job := b.job
+	b.job = nil
+	job.Finish()
 	for _, w := range b.workers {
 		if r.err == nil && w.parent == r {
 			r.err = w.err
 		}
 	}
+}
+
+// drop has workers end, wherever they are, if they fill.
+func (b *bins) drop() {
+	if b.job == nil {
+		return
+	}
+	job := b.job
+	b.job = nil
+	b.failed.Store(true)
+	defer func() { _ = recover() }() // what has ended the series is told of
+	job.Finish()
 }
 
 // sort makes the lists of the tiles.
@@ -231,18 +283,15 @@ func misses(edges []edge, x, y, size int64) bool {
 	return false
 }
 
-// fillTiles is what a core does: it takes tiles until there are none.
-func (r *run) fillTiles(part int) {
+// fillTiles is what a core does: with a run of its own, it takes tiles until there are none.
+func (r *run) fillTiles(w *run) {
 	b := &r.bins
 	tiles := int64(b.columns * b.rows)
 	if b.next.Load() >= tiles {
 		return
 	}
-	w := r
-	if part > 0 {
-		w = b.workers[part-1]
-	}
 	w.shading.beginBins(b)
+	clears := r.waiting()
 	for !b.failed.Load() {
 		tile := b.next.Add(1) - 1
 		if tile >= tiles {
@@ -251,9 +300,12 @@ func (r *run) fillTiles(part int) {
 		x, y := int32(int(tile)%b.columns)+b.all.left>>b.shift, int32(int(tile)/b.columns)+b.all.top>>b.shift
 		at := box{x << b.shift, y << b.shift, (x + 1) << b.shift, (y + 1) << b.shift}
 		list := b.list[b.starts[tile]:b.starts[tile+1]]
-		seen, layer := 0, uint32(0)
+		seen, layer, covered := 0, uint32(0), uint32(0)
 		if b.hides {
-			seen, layer = b.firstSeen(r, list, &at)
+			seen, layer, covered = b.firstSeen(r, list, &at)
+		}
+		if clears != nil && len(list) > 0 {
+			clears.meet(&at, covered)
 		}
 		for n, i := range list {
 			if n < seen && b.prims[i].layer == layer {
@@ -286,7 +338,8 @@ func (r *run) fillBinned(b *bins, item int, in *box) {
 // lend makes another run one of this run's workers.
 func (r *run) lend(w *run) error {
 	w.parent = r
-	w.draw, w.state, w.pass = r.draw, r.state, r.pass
+	w.own = *r.draw // which the next draw changes
+	w.draw, w.state, w.pass = &w.own, r.state, r.pass
 	w.width, w.height, w.layers = r.width, r.height, r.layers
 	w.depth, w.stencil = r.depth, r.stencil
 	w.colors = append(w.colors[:0], r.colors...)
@@ -309,7 +362,7 @@ func (r *run) lend(w *run) error {
 
 // stopShared is Stop for the shader of a worker: what counts is what all workers have done.
 func (r *run) stopShared(uint64) bool {
-	return r.parent.draw.Fragment.Stop(r.parent.bins.asks.Load())
+	return r.draw.Fragment.Stop(r.parent.bins.asks.Load())
 }
 
 // lead is the run that the draw began with.

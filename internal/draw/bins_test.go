@@ -14,11 +14,11 @@ import (
 	"farside/spirv"
 )
 
-// shareAlways has small draws go to several workers, in small tiles.
+// shareAlways has small draws go to several workers, in small tiles, and be filled while others are set up.
 func shareAlways(t testing.TB, shift int) {
-	cores, share, old := binCores, binShare, binShift
-	binCores, binShare, binShift = 3, 1, shift
-	t.Cleanup(func() { binCores, binShare, binShift = cores, share, old })
+	cores, share, old, ahead := binCores, binShare, binShift, binAhead
+	binCores, binShare, binShift, binAhead = 3, 1, shift, 5
+	t.Cleanup(func() { binCores, binShare, binShift, binAhead = cores, share, old, ahead })
 }
 
 // same fails if two scenes have other bits or counts.
@@ -104,7 +104,7 @@ func TestBinsEnd(t *testing.T) {
 	}
 	s, fs := fresh()
 	var asked atomic.Uint64
-	s.Vertex.Stop = func(uint64) bool { return asked.Add(1) > 20 }
+	s.Vertex.Stop = func(uint64) bool { return asked.Add(1) > 2 }
 	if err := s.Execute(); !errors.Is(err, compute.ErrStopped) || fs.open.Load() != 0 {
 		t.Errorf("the error is %v, and %d batches are open", err, fs.open.Load())
 	}
@@ -175,6 +175,7 @@ func TestVectorBlends(t *testing.T) {
 // TestBinsHide has polygons that cover whole tiles hide what lies under them, and nothing else.
 func TestBinsHide(t *testing.T) {
 	shareAlways(t, 3)
+	binAhead = mostBinned // what is filled before can't be hidden
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(5, seed))
 		samples := []uint32{1, 4}[seed&1]

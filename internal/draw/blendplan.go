@@ -28,8 +28,8 @@ type colorFactor struct {
 // colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or
 // of sixteen.
 type colorPlan struct {
-	rows       [planRows][16]float32
-	bytes      *byte // the first texel of the first layer
+	rows       *[planRows][16]float32 // memory of its own, so that no row lies in two lines of the cache
+	bytes      *byte                  // the first texel of the first layer
 	rowPitch   int
 	layerPitch int
 	texelPitch int
@@ -50,8 +50,12 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	if !c.bytes4 || c.logic || c.reads && (b.dual || b.saturates) {
 		return false
 	}
-	*p = colorPlan{mask: binary.LittleEndian.Uint32(c.bitMask[:]), samples: 1<<c.samples - 1, rowPitch: c.rowPitch,
-		layerPitch: c.layerPitch, texelPitch: 4 * c.samples, blends: c.reads || !c.whole, wide: wide}
+	rows := p.rows
+	if rows == nil {
+		rows = new([planRows][16]float32)
+	}
+	*p = colorPlan{rows: rows, mask: binary.LittleEndian.Uint32(c.bitMask[:]), samples: 1<<c.samples - 1,
+		rowPitch: c.rowPitch, layerPitch: c.layerPitch, texelPitch: 4 * c.samples, blends: c.reads || !c.whole, wide: wide}
 	for k := range p.rows[rowOfOnes] {
 		p.rows[rowOfOnes][k] = 1
 	}

@@ -66,14 +66,14 @@ GLOBL quadsFirst<>(SB), RODATA|NOPTR, $64
 #define SOURCE(channel) \
 	WORDS(channel, X0) \
 	CLAMP(X0) \
-	VMOVUPS X0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+	VMOVUPS X0, (64*(const_rowOfSource+channel))(R13)
 
 // ONE is one lane of the source, R8, for four samples.
 #define ONE(channel) \
 	MOVQ (colorPlan_words+8*channel)(DI), AX \
 	VBROADCASTSS (AX)(R8*4), X0 \
 	CLAMP(X0) \
-	VMOVUPS X0, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+	VMOVUPS X0, (64*(const_rowOfSource+channel))(R13)
 
 // THERE divides the bytes of the texels in X8 by 255: the sum of both products is the quotient, rounded once.
 #define THERE(channel) \
@@ -81,7 +81,7 @@ GLOBL quadsFirst<>(SB), RODATA|NOPTR, $64
 	VCVTDQ2PS X0, X0 \
 	VMULPS X10, X0, X1 \
 	VFMADD231PS X12, X0, X1 \
-	VMOVUPS X1, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
+	VMOVUPS X1, (64*(const_rowOfThere+channel))(R13)
 
 // FACTORS computes the factors that are no row, as offset + sign*row.
 #define FACTORS(again, done) \
@@ -92,22 +92,22 @@ again: \
 	JCS done \
 	MOVQ colorFactor_row(R14), R11 \
 	VBROADCASTSS colorFactor_sign(R14), X0 \
-	VMULPS (DI)(R11*1), X0, X0 \
+	VMULPS (R13)(R11*1), X0, X0 \
 	VBROADCASTSS colorFactor_offset(R14), X1 \
 	VADDPS X0, X1, X0 \
 	MOVQ colorFactor_to(R14), R11 \
-	VMOVUPS X0, (DI)(R11*1) \
+	VMOVUPS X0, (R13)(R11*1) \
 	ADDQ $colorFactor__size, R14 \
 	JMP again \
 done:
 
 #define BLEND(channel) \
 	MOVQ (colorPlan_from+8*channel)(DI), AX \
-	VMOVUPS (colorPlan_rows+64*(const_rowOfSource+channel))(DI), X0 \
-	VMULPS (DI)(AX*1), X0, X0 \
+	VMOVUPS (64*(const_rowOfSource+channel))(R13), X0 \
+	VMULPS (R13)(AX*1), X0, X0 \
 	MOVQ (colorPlan_to+8*channel)(DI), AX \
-	VMOVUPS (colorPlan_rows+64*(const_rowOfThere+channel))(DI), X2 \
-	VMULPS (DI)(AX*1), X2, X2 \
+	VMOVUPS (64*(const_rowOfThere+channel))(R13), X2 \
+	VMULPS (R13)(AX*1), X2, X2 \
 	VADDPS X2, X0, X0 \
 	PUT(channel, X0, Y0, X0)
 
@@ -166,14 +166,14 @@ done:
 #define SOURCE16(channel, v) \
 	WORDS16(channel, v) \
 	CLAMP16(v) \
-	VMOVUPS v, (colorPlan_rows+64*(const_rowOfSource+channel))(DI)
+	VMOVUPS v, (64*(const_rowOfSource+channel))(R13)
 
 #define THERE16(channel, take, v, spare) \
 	VPSHUFB take, Z8, spare \
 	VCVTDQ2PS spare, spare \
 	VMULPS Z20, spare, v \
 	VFMADD231PS Z19, spare, v \
-	VMOVUPS v, (colorPlan_rows+64*(const_rowOfThere+channel))(DI)
+	VMOVUPS v, (64*(const_rowOfThere+channel))(R13)
 
 #define FACTORS16(again, done) \
 	MOVQ colorPlan_count(DI), AX \
@@ -182,20 +182,20 @@ again: \
 	SUBQ $1, AX \
 	JCS done \
 	MOVQ colorFactor_row(R14), R11 \
-	VMOVUPS (DI)(R11*1), Z10 \
+	VMOVUPS (R13)(R11*1), Z10 \
 	VMULPS.BCST colorFactor_sign(R14), Z10, Z10 \
 	VADDPS.BCST colorFactor_offset(R14), Z10, Z10 \
 	MOVQ colorFactor_to(R14), R11 \
-	VMOVUPS Z10, (DI)(R11*1) \
+	VMOVUPS Z10, (R13)(R11*1) \
 	ADDQ $colorFactor__size, R14 \
 	JMP again \
 done:
 
 #define BLEND16(channel, put, source, there) \
 	MOVQ (colorPlan_from+8*channel)(DI), AX \
-	VMULPS (DI)(AX*1), source, source \
+	VMULPS (R13)(AX*1), source, source \
 	MOVQ (colorPlan_to+8*channel)(DI), AX \
-	VMULPS (DI)(AX*1), there, there \
+	VMULPS (R13)(AX*1), there, there \
 	VADDPS there, source, source \
 	PUT16(put, source)
 
@@ -233,7 +233,8 @@ done:
 #define PLACE \
 	MOVLQSX quad_prim(SI), BX \
 	IMULQ $prim__size, BX \
-	MOVL (prim_layer)(R13)(BX*1), BX \
+	ADDQ prims+24(FP), BX \
+	MOVL prim_layer(BX), BX \
 	IMULQ colorPlan_layerPitch(DI), BX \
 	ADDQ colorPlan_bytes(DI), BX \
 	MOVLQSX quad_y(SI), DX \
@@ -248,7 +249,7 @@ done:
 	MOVQ p+0(FP), DI \
 	MOVQ quads+8(FP), SI \
 	MOVQ n+16(FP), CX \
-	MOVQ prims+24(FP), R13 \
+	MOVQ colorPlan_rows(DI), R13 \
 	MOVQ colorPlan_rowPitch(DI), R12 \
 	XORL R8, R8 \
 	CONSTANTS
@@ -320,14 +321,14 @@ apart: // four quads, wherever they are
 	CMPQ CX, $4
 	JB single
 	MADE16
-	VMOVDQU64 Z9, (colorPlan_rows+64*const_rowOfFactors)(DI)
+	VMOVDQU64 Z9, (64*const_rowOfFactors)(R13)
 	XORL R14, R14
 
 each:
 	COVERAGE
 	JZ skip
 	PLACE
-	VMOVDQU (colorPlan_rows+64*const_rowOfFactors)(DI)(R14*1), X9
+	VMOVDQU (64*const_rowOfFactors)(R13)(R14*1), X9
 	CMPQ R9, R10
 	JNE some
 	VMOVQ X9, (BX)

@@ -97,7 +97,9 @@ func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	case p.wide:
 		n := len(covers)
 		covers = covers[:(n+3)&^3] // there is room
-		clear(covers[n:])
+		for i := n; i < len(covers); i++ {
+			covers[i] = [4]uint16{}
+		}
 		testRowsAVX512(p, &covers[0], len(covers))
 	case p.samples == 1:
 		testQuadsAVX2(p, &covers[0], len(covers))
@@ -134,7 +136,7 @@ func (r *run) fillRowTested(from, to, y int32) {
 			}
 		}
 		raws := covers
-		if f.active && !f.modes.PostDepth {
+		if f.raws && !f.modes.PostDepth {
 			raws = z.raws[:n]
 			copy(raws, covers)
 		}
@@ -164,31 +166,27 @@ func (z *rasterizer) coverAt(x int32) (cover [4]uint16) {
 
 // addTested adds the quads of a row of which something is left.
 func (f *fragmentStage) addTested(r *run, covers, raws [][4]uint16, x, y int32) {
+	samples := 0
+	for i := range covers {
+		samples += bits.OnesCount64(packed(&covers[i]))
+	}
 	if f.when == testsEarly {
-		samples := 0
-		for i := range covers {
-			samples += bits.OnesCount64(packed(&covers[i]))
-		}
 		r.counts.Samples += uint64(samples)
 	}
-	if !f.active {
+	if !f.active || samples == 0 {
 		return
 	}
 	f.expect(r, x, x+2*int32(len(covers)), y)
-	for i := 0; i < len(covers); {
-		n := len(f.quads)
-		made, k := f.quads[n:f.lanes/4], 0
-		for ; i < len(covers) && k < len(made); i++ {
-			if packed(&covers[i]) == 0 {
-				continue
-			}
-			if f.current < 0 {
-				f.commit(r)
-			}
-			q := &made[k]
-			q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, f.current, -1, covers[i], raws[i]
-			k++
+	for len(covers) > 0 {
+		if f.current < 0 {
+			f.commit(r)
 		}
+		n := len(f.quads)
+		made := f.quads[n : f.lanes/4]
+		count := min(len(made), len(covers))
+		first := quad{x: x, y: y, prim: f.current, sample: -1}
+		k := testedAVX2(&made[0], &first, &covers[0], &raws[0], count)
+		covers, raws, x = covers[count:], raws[count:], x+2*int32(count)
 		if f.quads = f.quads[:n+k]; n+k == f.lanes/4 {
 			if f.flush(r); r.err != nil {
 				return

@@ -132,7 +132,11 @@ type Pass struct {
 	Stencil  Target
 	// ColorLocations maps a colour attachment to the location of the shader's output (local read); nil: the same.
 	ColorLocations []uint32
+	Clears         *Clears // of attachments, that wait for draws; nil: none
 }
+
+// Waits says whether clears wait.
+func (p *Pass) Waits() bool { return p != nil && p.Clears != nil && p.Clears.left }
 
 // Statistics is what queries count, added to.
 type Statistics struct {

@@ -29,6 +29,7 @@ type run struct {
 	tests     fragmentTests
 
 	view   uint32 // of multiview
+	ticks  int    // since Stop was asked
 	counts Statistics
 	err    error
 
@@ -157,6 +158,9 @@ func (r *run) begin() error {
 		r.shading.prepareNone(r)
 	}
 	r.bins.prepare(r)
+	if c := r.waiting(); c != nil && (!r.bins.on || r.shading.active && r.shading.modes.ReadsInputs) {
+		c.Settle()
+	}
 	r.joins = r.canJoin()
 	return nil
 }
@@ -188,6 +192,7 @@ func (r *run) drawViews() {
 // settle fills and shades what waits, and counts.
 func (r *run) settle() {
 	r.bins.empty(r)
+	r.bins.finish(r)
 	if r.err == nil {
 		r.shading.flush(r)
 	}
@@ -202,6 +207,7 @@ func (r *run) settle() {
 
 // close ends all batches.
 func (r *run) close(err error) error {
+	r.bins.drop()
 	for _, w := range r.bins.workers {
 		if w.parent == r {
 			err = ended(w.shading.batch, err)
@@ -225,9 +231,18 @@ func ended(b compute.Batch, err error) error {
 	return err
 }
 
-// tick asks whether the draw is to end; it is called once for each batch, and for each so many steps of other loops.
+// tickEvery is how many calls of tick go by until Stop is asked: that takes a look at the clock, and writes what other
+// cores do, too.
+const tickEvery = 8
+
+// tick asks now and then whether the draw is to end; it is called once for each batch, and for each so many steps of
+// other loops.
 func (r *run) tick() {
-	asked := r.lead().bins.asks.Add(1)
+	if r.ticks++; r.ticks < tickEvery {
+		return
+	}
+	r.ticks = 0
+	asked := r.lead().bins.asks.Add(tickEvery)
 	for _, v := range [2]*compute.Environment{r.draw.Vertex, r.draw.Fragment} {
 		if v != nil && v.Stop != nil {
 			if v.Stop(asked) && r.err == nil {

@@ -19,17 +19,30 @@ func (r *run) hides() bool {
 }
 
 // firstSeen is the first polygon of a tile's list that has to be filled for those of its layer, and the layer; 0 if all
-// have to.
-func (b *bins) firstSeen(r *run, list []int32, tile *box) (first int, layer uint32) {
+// have to. Of the clears that wait for the tile, those of the colours in covered needn't be done.
+func (b *bins) firstSeen(r *run, list []int32, tile *box) (first int, layer, covered uint32) {
 	at := tile.cut(&b.all)
-	for i := len(list) - 1; i > 0; i-- {
+	for i := len(list) - 1; i >= 0; i-- {
 		p := &b.prims[list[i]]
 		if !b.items[list[i]].covers(&at, &r.raster.viewports[p.viewport]) {
 			continue
 		}
-		return i, p.layer
+		if c := r.waiting(); c != nil && tile.cut(&c.area) == at {
+			covered = r.written()
+		}
+		return i, p.layer, covered
 	}
-	return 0, 0
+	return 0, 0, 0
+}
+
+// written is the colour attachments that fragments are written to, a bit each.
+func (r *run) written() (set uint32) {
+	for i := range r.colors {
+		if r.colors[i].write {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // covers says that all samples of a box of pixels are in a polygon.

@@ -65,7 +65,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	for i := range f.positions {
 		f.positions[i].used = false
 	}
-	f.centers = !f.vector
+	f.centers, f.raws = !f.vector, false
 	outputs := r.state.Vertex.Outputs()
 	for i := range inputs {
 		v := &inputs[i]
@@ -83,6 +83,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 		}
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
 			in.kind = inputBuiltIn
+			f.raws = f.raws || v.BuiltIn == spirv.BuiltInSampleMask
 			if v.BuiltIn == spirv.BuiltInFragCoord {
 				f.positions[f.placeFor(compute.AtCenter)].used, f.centers = true, true
 			}
@@ -121,6 +122,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			w.b1, w.b2 = make([]float64, f.lanes), make([]float64, f.lanes)
 		}
 	}
+	f.raws = f.raws || f.positions[compute.AtCentroid].used
 	for i := range f.positions {
 		if p := &f.positions[i]; p.used && cap(p.x) < f.lanes {
 			p.x, p.y = make([]float64, f.lanes), make([]float64, f.lanes)
@@ -240,22 +242,35 @@ func (f *fragmentStage) pairs() int {
 	return len(f.quads) &^ 1
 }
 
-// weigh finds the weights at the centres of pixels.
+// interpolated is an input that interpolateAVX512 makes: its words, and the attribute of the primitive.
+type interpolated struct {
+	dst       *uint32
+	attribute *float64
+}
+
+// weigh finds the weights at the centres of pixels. For quads that can be gone through by twos, it makes the inputs.
 func (f *fragmentStage) weigh(w *weights) {
 	n := f.pairs()
 	if n > 0 {
-		weighAVX512(&f.quads[0], n, &f.prims[f.quads[0].prim], &w.b1[0], &w.b2[0])
+		first := int(f.quads[0].prim)
+		f.list = f.list[:0]
+		for i := range f.inputs {
+			if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == int(compute.AtCenter) {
+				f.list = append(f.list, interpolated{&in.dst[0], &f.attrs[first*f.perAttr+in.at]})
+			}
+		}
+		interpolateAVX512(&f.quads[0], n, &f.prims[first], &f.list[0], len(f.list))
 	}
 	if n < len(f.quads) {
 		weighAVX2(&f.quads[n], len(f.quads)-n, &f.prims[0], &w.b1[4*n], &w.b2[4*n])
 	}
 }
 
-// interpolate makes an input of the weights.
+// interpolate makes an input of the weights, as far as weigh hasn't.
 func (f *fragmentStage) interpolate(in *fragmentInput, dst []uint32, b1, b2 []float64) {
-	n := f.pairs()
-	if n > 0 {
-		interpolateAVX512(&dst[0], n, &f.attrs[int(f.quads[0].prim)*f.perAttr+in.at], &b1[0], &b2[0])
+	n := 0
+	if in.place == int(compute.AtCenter) {
+		n = f.pairs()
 	}
 	if n < len(f.quads) {
 		interpolateAVX2(&dst[4*n], &f.quads[n], len(f.quads)-n, &f.attrs[in.at], 8*f.perAttr, &b1[4*n], &b2[4*n])

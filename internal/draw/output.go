@@ -152,7 +152,7 @@ func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 	if c.key == key {
 		return
 	}
-	*c.colorState = colorState{key: key}
+	*c.colorState = colorState{key: key, plan: colorPlan{rows: c.plan.rows}}
 	if key.codec != nil {
 		c.prepare(r, &r.state.Blends[i])
 	}

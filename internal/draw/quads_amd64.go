@@ -11,20 +11,26 @@ var narrow bool
 // wide says that these may also use AVX-512.
 func wide() bool { return cpuid.X86().AVX512 && !narrow }
 
+// rowAVX2 makes n quads of the first one, each two pixels to the right of the one before.
+//
+//go:noescape
+func rowAVX2(quads *quad, n int)
+
+// testedAVX2 makes quads of those of n covers that aren't zero. The first cover's is like first, each other one's two
+// pixels to the right of the one before. There is room for n; it returns how many there are.
+//
+//go:noescape
+func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int
+
 // weighAVX2 is weigh.
 //
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 
-// weighAVX512 is weighAVX2 for an even number of quads of one primitive.
+// interpolateAVX512 makes inputs at the centres of pixels, of an even number of quads of one primitive.
 //
 //go:noescape
-func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)
-
-// interpolateAVX512 is interpolateAVX2 for an even number of quads of one primitive.
-//
-//go:noescape
-func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)
+func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)
 
 // interpolateAVX2 is interpolate; from one primitive to the next it is pitch bytes.
 //

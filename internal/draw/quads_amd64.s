@@ -20,6 +20,74 @@ DATA numbers<>+16(SB)/8, $65536.5
 DATA numbers<>+24(SB)/4, $65536
 GLOBL numbers<>(SB), RODATA|NOPTR, $28
 
+// The first and the second words of two quads, x and y, for four pixels each.
+DATA firstWords<>+0(SB)/8, $0
+DATA firstWords<>+8(SB)/8, $0
+DATA firstWords<>+16(SB)/8, $0x0000000400000004
+DATA firstWords<>+24(SB)/8, $0x0000000400000004
+GLOBL firstWords<>(SB), RODATA|NOPTR, $32
+
+DATA secondWords<>+0(SB)/8, $0x0000000100000001
+DATA secondWords<>+8(SB)/8, $0x0000000100000001
+DATA secondWords<>+16(SB)/8, $0x0000000500000005
+DATA secondWords<>+24(SB)/8, $0x0000000500000005
+GLOBL secondWords<>(SB), RODATA|NOPTR, $32
+
+// How a quad differs from the one to its left: x is its first word.
+DATA besideQuad<>+0(SB)/8, $2
+DATA besideQuad<>+8(SB)/8, $0
+DATA besideQuad<>+16(SB)/8, $0
+DATA besideQuad<>+24(SB)/8, $0
+GLOBL besideQuad<>(SB), RODATA|NOPTR, $32
+
+// func rowAVX2(quads *quad, n int)
+TEXT ·rowAVX2(SB), NOSPLIT, $0-16
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	VMOVDQU besideQuad<>(SB), Y1
+	VMOVDQU (SI), Y0
+
+loop:
+	VMOVDQU Y0, (SI)
+	VPADDD Y1, Y0, Y0
+	ADDQ $quad__size, SI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int
+TEXT ·testedAVX2(SB), NOSPLIT, $0-48
+	MOVQ quads+0(FP), SI
+	MOVQ first+8(FP), DI
+	MOVQ covers+16(FP), R8
+	MOVQ raws+24(FP), R9
+	MOVQ n+32(FP), CX
+	VMOVDQU besideQuad<>(SB), X1
+	VMOVDQU (DI), X0
+	MOVQ SI, BX
+
+loop:
+	MOVQ (R8), AX
+	MOVQ (R9), DX
+	VMOVDQU X0, (BX)
+	MOVQ AX, quad_cover(BX)
+	MOVQ DX, quad_raw(BX)
+	VPADDD X1, X0, X0
+	XORL R10, R10
+	NEGQ AX // the carry says that it isn't zero
+	ADCQ $0, R10
+	SHLQ $5, R10
+	ADDQ R10, BX
+	ADDQ $8, R8
+	ADDQ $8, R9
+	DECQ CX
+	JNZ loop
+	SUBQ SI, BX
+	SHRQ $5, BX
+	MOVQ BX, ret+40(FP)
+	RET
+
 // PLANE evaluates a plane of the primitive at AX, in Y0 and Y1 pixels from its origin.
 #define PLANE(offset, to, spare) \
 	VBROADCASTSD (offset+plane_x)(AX), to \
@@ -31,103 +99,107 @@ GLOBL numbers<>(SB), RODATA|NOPTR, $28
 	VADDPD to, spare, to
 
 // PLANE8 is PLANE in Z0 and Z1, for two quads of one primitive.
-#define PLANE8(offset, to, spare) \
+#define PLANE8(offset, to) \
 	VMULPD.BCST (offset+plane_x)(AX), Z0, to \
-	VMULPD.BCST (offset+plane_y)(AX), Z1, spare \
-	VADDPD spare, to, to \
+	VMULPD.BCST (offset+plane_y)(AX), Z1, Z3 \
+	VADDPD Z3, to, to \
 	VADDPD.BCST (offset+plane_c)(AX), to, to
 
-// AXIS8 puts an axis' coordinates of two quads into a vector.
-#define AXIS8(field, centers, origin, low, low4, to, spare, spare4) \
-	VXORPD low, low, low \
-	VCVTSI2SDL field(SI), low, low \
-	VBROADCASTSD low, low4 \
-	VXORPD spare, spare, spare \
-	VCVTSI2SDL (quad__size+field)(SI), spare, spare \
-	VBROADCASTSD spare, spare4 \
-	VINSERTF64X4 $1, spare4, to, to \
+// AXIS8 has how far the pixels of the two quads in Y2 lie from the origin along an axis.
+#define AXIS8(field, centers, origin, to) \
+	VPERMD Y2, field, Y3 \
+	VCVTDQ2PD Y3, to \
 	VADDPD centers, to, to \
-	VBROADCASTSD origin(AX), Z2 \
-	VSUBPD Z2, to, to
+	VSUBPD.BCST origin(AX), to, to
 
-// func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)
-TEXT ·weighAVX512(SB), NOSPLIT, $0-40
+// WEIGHTS8 has the weights of the second and the third vertex for two quads. Where 1/w is the same everywhere, w is in
+// Z13.
+#define WEIGHTS8(at, second, third, flat) \
+	VMOVDQU at(SI), X2 \
+	VINSERTI128 $1, (at+quad__size)(SI), Y2, Y2 \
+	AXIS8(Y10, Z14, prim_x0, Z0) \
+	AXIS8(Y11, Z15, prim_y0, Z1) \
+	PLANE8(prim_b, second) \
+	PLANE8((prim_b+plane__size), third) \
+	VMOVAPD Z13, Z2 \
+	TESTQ R11, R11 \
+	JZ flat \
+	PLANE8(prim_q, Z2) \
+	VDIVPD Z2, Z12, Z2 \
+flat: \
+	VMULPD Z2, second, second \
+	VMULPD Z2, third, third
+
+// MADE8 writes an input of two quads.
+#define MADE8(second, third, to) \
+	VMULPD Z0, second, Z3 \
+	VMULPD Z1, third, Z8 \
+	VADDPD Z8, Z3, Z3 \
+	VADDPD Z3, Z2, Z3 \
+	VCVTPD2PS Z3, Y3 \
+	VMOVUPS Y3, to
+
+// ATTRIBUTE is that of the input at R12, which goes to BX.
+#define ATTRIBUTE \
+	MOVQ interpolated_attribute(R12), DX \
+	MOVQ interpolated_dst(R12), BX \
+	VBROADCASTSD (DX), Z2 \
+	VBROADCASTSD 8(DX), Z0 \
+	VBROADCASTSD 16(DX), Z1
+
+// func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)
+TEXT ·interpolateAVX512(SB), NOSPLIT, $0-40
 	MOVQ quads+0(FP), SI
 	MOVQ n+8(FP), CX
-	MOVQ prims+16(FP), DI
-	MOVQ b1+24(FP), R8
-	MOVQ b2+32(FP), R9
+	MOVQ p+16(FP), AX
+	MOVQ list+24(FP), R9
+	MOVQ count+32(FP), R10
+	XORL R8, R8
+	VMOVDQU firstWords<>(SB), Y10
+	VMOVDQU secondWords<>(SB), Y11
+	VBROADCASTSD numbers<>(SB), Z12
 	VBROADCASTF64X4 columns<>(SB), Z14
 	VBROADCASTF64X4 lines<>(SB), Z15
-	VBROADCASTSD numbers<>(SB), Z13
-	MOVQ DI, AX
-	MOVQ (prim_q+plane_x)(DI), BX
-	ORQ (prim_q+plane_y)(DI), BX
-	SHLQ $1, BX
-	JZ flat
+	VDIVPD.BCST (prim_q+plane_c)(AX), Z12, Z13
+	MOVQ (prim_q+plane_x)(AX), R11
+	ORQ (prim_q+plane_y)(AX), R11
+	SHLQ $1, R11 // none, if both slopes are zeros of any sign
 
 loop:
-	AXIS8(quad_x, Z14, prim_x0, X0, Y0, Z0, X2, Y2)
-	AXIS8(quad_y, Z15, prim_y0, X1, Y1, Z1, X2, Y2)
-	PLANE8(prim_q, Z2, Z3)
-	VDIVPD Z2, Z13, Z2
-	PLANE8(prim_b, Z4, Z5)
-	VMULPD Z2, Z4, Z4
-	VMOVUPD Z4, (R8)
-	PLANE8((prim_b+plane__size), Z6, Z7)
-	VMULPD Z2, Z6, Z6
-	VMOVUPD Z6, (R9)
-	ADDQ $(2*quad__size), SI
+	CMPQ CX, $4
+	JB two
+	WEIGHTS8(0, Z4, Z6, flat0)
+	WEIGHTS8((2*quad__size), Z5, Z7, flat1)
+	MOVQ R9, R12
+	MOVQ R10, R13
+
+four:
+	ATTRIBUTE
+	MADE8(Z4, Z6, (BX)(R8*1))
+	MADE8(Z5, Z7, 32(BX)(R8*1))
+	ADDQ $interpolated__size, R12
+	DECQ R13
+	JNZ four
 	ADDQ $64, R8
-	ADDQ $64, R9
-	SUBQ $2, CX
-	JNZ loop
-	VZEROUPPER
-	RET
+	ADDQ $(4*quad__size), SI
+	SUBQ $4, CX
+	JMP loop
 
-flat: // the plane's slopes are zeros of any sign
-	VDIVPD.BCST (prim_q+plane_c)(DI), Z13, Z13
+two:
+	TESTQ CX, CX
+	JZ end
+	WEIGHTS8(0, Z4, Z6, flat2)
+	MOVQ R9, R12
+	MOVQ R10, R13
 
-same:
-	AXIS8(quad_x, Z14, prim_x0, X0, Y0, Z0, X2, Y2)
-	AXIS8(quad_y, Z15, prim_y0, X1, Y1, Z1, X2, Y2)
-	PLANE8(prim_b, Z4, Z5)
-	VMULPD Z13, Z4, Z4
-	VMOVUPD Z4, (R8)
-	PLANE8((prim_b+plane__size), Z6, Z7)
-	VMULPD Z13, Z6, Z6
-	VMOVUPD Z6, (R9)
-	ADDQ $(2*quad__size), SI
-	ADDQ $64, R8
-	ADDQ $64, R9
-	SUBQ $2, CX
-	JNZ same
-	VZEROUPPER
-	RET
+last:
+	ATTRIBUTE
+	MADE8(Z4, Z6, (BX)(R8*1))
+	ADDQ $interpolated__size, R12
+	DECQ R13
+	JNZ last
 
-// func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)
-TEXT ·interpolateAVX512(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), BX
-	MOVQ n+8(FP), CX
-	MOVQ attribute+16(FP), DI
-	MOVQ b1+24(FP), R8
-	MOVQ b2+32(FP), R9
-	VBROADCASTSD (DI), Z3
-	VBROADCASTSD 8(DI), Z4
-	VBROADCASTSD 16(DI), Z5
-
-loop:
-	VMULPD (R8), Z4, Z0
-	VMULPD (R9), Z5, Z1
-	VADDPD Z1, Z0, Z0
-	VADDPD Z0, Z3, Z0
-	VCVTPD2PS Z0, Y0
-	VMOVUPS Y0, (BX)
-	ADDQ $64, R8
-	ADDQ $64, R9
-	ADDQ $32, BX
-	SUBQ $2, CX
-	JNZ loop
+end:
 	VZEROUPPER
 	RET
 

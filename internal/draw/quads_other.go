@@ -10,11 +10,12 @@ func wide() bool { return false }
 
 // vectors() is false here, so that nothing calls these.
 
+func rowAVX2(quads *quad, n int)                                                                  {}
+func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int                           { return 0 }
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                                  {}
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64) {}
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)                                       {}
-func weighAVX512(quads *quad, n int, prims *prim, b1, b2 *float64)                                {}
-func interpolateAVX512(dst *uint32, n int, attribute, b1, b2 *float64)                            {}
+func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)                {}
 func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}

@@ -66,45 +66,85 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// side is where an edge cuts the rows of a sample. It goes from one row to the next without a division.
+// side is where an edge cuts the rows of a sample. It goes from one row to the next without a division or a branch.
 type side struct {
 	at, rest       int64 // the edge's value at the sample of pixel 0, divided by scale
 	step, stepRest int64 // how much these are more in the next row
-	scale          int64 // how much the value changes from one pixel to the next; 0: at is the value itself
-	left           bool  // it grows: what is inside lies to the right
+	scale          int64 // how much the value changes from one pixel to the next; of a level edge 1
 }
 
 // begin takes in an edge, and a place in 1/256 pixels.
 func (s *side) begin(e *edge, x, y int64) {
 	k := e.a*x + e.b*y + e.c
 	if e.a == 0 {
-		*s = side{at: k, step: e.b * subpixels}
+		*s = side{at: k, step: e.b * subpixels, scale: 1}
 		return
 	}
 	slope := max(e.a, -e.a)
-	*s = side{scale: slope * subpixels, left: e.a > 0}
+	*s = side{scale: slope * subpixels}
 	s.at, s.step = floorDiv(k, s.scale), floorDiv(e.b, slope)
 	s.rest, s.stepRest = k-s.at*s.scale, (e.b-s.step*slope)*subpixels
 }
 
 // next goes to the next row.
 func (s *side) next() {
-	s.at, s.rest = s.at+s.step, s.rest+s.stepRest
-	if s.rest >= s.scale && s.scale > 0 {
-		s.at, s.rest = s.at+1, s.rest-s.scale
-	}
+	rest := s.rest + s.stepRest
+	over := (s.scale - 1 - rest) >> 63 // -1: one more
+	s.at += s.step - over
+	s.rest = rest - s.scale&over
 }
 
-// cut makes the interval from lo to hi shorter where the sample of a pixel lies outside of the edge. It may become one
-// that ends before it begins.
-func (s *side) cut(lo, hi int64) (int64, int64) {
-	switch {
-	case s.left:
-		return max(lo, -s.at), hi
-	case s.scale != 0:
-		return lo, min(hi, s.at+1)
-	case s.at < 0:
-		return lo, lo
+// sides are those of a polygon: first left ones, to the right of which lies what is inside, then right ones, then level
+// ones.
+type sides struct {
+	edges        [4]edge
+	lefts, steep int // where right ones begin, and level ones
+	n            int
+}
+
+// begin takes in the sides of a polygon.
+func (s *sides) begin(shape *polygonShape, n int) {
+	var rights, level [4]edge
+	s.n, s.lefts = n, 0
+	k, l := 0, 0
+	for i := range n {
+		switch e := shape.edgeOf(i, (i+1)%shape.n); {
+		case e.a > 0:
+			s.edges[s.lefts&3] = e
+			s.lefts++
+		case e.a < 0:
+			rights[k&3] = e
+			k++
+		default:
+			level[l&3] = e
+			l++
+		}
+	}
+	s.steep = s.lefts + k
+	copy(s.edges[s.lefts:], rights[:k])
+	copy(s.edges[s.steep:], level[:l])
+}
+
+// cut makes the interval from lo to hi shorter where the sample of a pixel lies outside, and goes to the next row. It
+// may become one that ends before it begins.
+func (s *sides) cut(at *[4]side, lo, hi int64) (int64, int64) {
+	j := 0
+	for ; j < s.lefts; j++ {
+		e := &at[j&3]
+		lo = max(lo, -e.at)
+		e.next()
+	}
+	for ; j < s.steep; j++ {
+		e := &at[j&3]
+		hi = min(hi, e.at+1)
+		e.next()
+	}
+	for ; j < s.n; j++ {
+		e := &at[j&3]
+		if e.at < 0 {
+			hi = lo
+		}
+		e.at += e.step
 	}
 	return lo, hi
 }
@@ -144,10 +184,11 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 		r.tests.rows.begin(r)
 	}
 	first := top &^ 1
+	var edges sides
+	edges.begin(s, n)
 	for j := range n {
-		e := s.edgeOf(j, (j+1)%s.n)
 		for i := range z.samples {
-			z.sides[i][j].begin(&e, z.positions[i][0], int64(first)*subpixels+z.positions[i][1])
+			z.sides[i][j].begin(&edges.edges[j], z.positions[i][0], int64(first)*subpixels+z.positions[i][1])
 		}
 	}
 	for y := first; y < bottom; y += 2 {
@@ -161,11 +202,7 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 					lo, hi = max(lo, (v.left-sx+subpixels-1)>>8), min(hi, (v.right-sx+subpixels-1)>>8)
 					out = out || at < v.top || at >= v.bottom
 				}
-				sides := z.sides[i][:n]
-				for j := range sides {
-					lo, hi = sides[j].cut(lo, hi)
-					sides[j].next()
-				}
+				lo, hi = edges.cut(&z.sides[i], lo, hi)
 				if out || lo >= hi {
 					z.rows[row][i] = interval{left, left}
 					continue

@@ -164,17 +164,17 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 // drawTriangle clips and culls a triangle, and rasterizes what is left in its polygon mode.
 func (r *run) drawTriangle(corners *[3]corner, code uint32, v *viewport, vs *vertexStage) {
 	z := &r.raster
-	poly := &z.polygon
-	copy(poly[:], corners[:])
-	n := 3
+	poly, n := corners[:], 3
 	if clip := code &^ volumePlanes; clip != 0 {
+		copy(z.polygon[:], poly)
+		poly = z.polygon[:]
 		if n = z.clipPolygon(3, clip, v); n == 0 {
 			return
 		}
 	}
 	var area int64
-	for i := range n {
-		a, b := &poly[i], &poly[(i+1)%n]
+	for i := 1; i+1 < n; i++ {
+		a, b := &poly[i], &poly[i+1]
 		area += (a.fx-poly[0].fx)*(b.fy-poly[0].fy) - (b.fx-poly[0].fx)*(a.fy-poly[0].fy)
 	}
 	s := r.state
@@ -216,7 +216,7 @@ func (r *run) drawTriangle(corners *[3]corner, code uint32, v *viewport, vs *ver
 }
 
 // polygonBias is the depth bias of a polygon that isn't filled.
-func (r *run) polygonBias(poly *[mostCorners]corner, n int) float64 {
+func (r *run) polygonBias(poly []corner, n int) float64 {
 	if !r.state.DepthBias.Enable {
 		return 0
 	}

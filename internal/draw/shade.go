@@ -56,6 +56,7 @@ type fragmentStage struct {
 	vector    bool // by AVX2, where there is a way
 	wide      bool // by AVX-512, too
 	centers   bool // positions[AtCenter] are needed
+	raws      bool // quads' raw samples are read
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
 
@@ -70,6 +71,7 @@ type fragmentStage struct {
 	perFlat    int
 	inputs     []fragmentInput
 	places     [6]weights
+	list       []interpolated // of the batch
 	positions  [3]location
 	mask       []uint8
 	effects    []uint8
@@ -81,13 +83,14 @@ type fragmentStage struct {
 func (f *fragmentStage) release() {
 	f.batch, f.primitives = nil, primitives{}
 	clear(f.inputs)
+	clear(f.list[:cap(f.list)])
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	f.outputs.release()
 }
 
 // prepareNone is for draws without a fragment shader, which are for depth, stencil and counts alone.
 func (f *fragmentStage) prepareNone(r *run) {
-	f.active, f.linear, f.when, f.batch = false, false, testsEarly, nil
+	f.active, f.linear, f.when, f.batch, f.raws = false, false, testsEarly, nil, false
 	f.plain, f.perSample = false, false
 	f.vector = !r.draw.InOrder && vectors()
 	f.wide = f.vector && wide()
@@ -293,14 +296,14 @@ func (f *fragmentStage) addRow(r *run, from, to, y int32, a, b interval) {
 		n := len(f.quads)
 		made, k := f.quads[n:f.lanes/4], 0
 		for ; x < to && k < len(made); x += 2 {
-			q := &made[k]
-			q.x, q.y, q.prim, q.sample = x, y, f.current, -1
 			if x >= lo && x+2 <= hi {
-				q.cover, q.raw = all, all
-				f.complete++
-				k++
+				n := min(int(hi-x)/2, len(made)-k)
+				f.row(made[k:k+n], x, y, &all)
+				k, x = k+n, x+2*int32(n)-2
 				continue
 			}
+			q := &made[k]
+			q.x, q.y, q.prim, q.sample = x, y, f.current, -1
 			cover := [4]uint16{a.has(x), a.has(x + 1), b.has(x), b.has(x + 1)}
 			q.cover, q.raw = cover, cover
 			if cover != [4]uint16{} {
@@ -329,13 +332,7 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 		n := len(f.quads)
 		k := min(int(end-x)/2, f.lanes/4-n)
 		f.quads = f.quads[:n+k]
-		f.complete += k
-		made := f.quads[n:]
-		prim := f.current
-		for i := range made {
-			q := &made[i]
-			q.x, q.y, q.prim, q.sample, q.cover, q.raw = x+2*int32(i), y, prim, -1, cover, cover
-		}
+		f.row(f.quads[n:], x, y, &cover)
 		if f.when == testsEarly {
 			r.counts.Samples += uint64(4 * k * bits.OnesCount16(c))
 		}
@@ -345,6 +342,20 @@ func (f *fragmentStage) addFull(r *run, x, end, y int32) {
 				return
 			}
 		}
+	}
+}
+
+// row makes quads of the primitive at hand, one beside the other, whose pixels are all covered.
+func (f *fragmentStage) row(made []quad, x, y int32, cover *[4]uint16) {
+	f.complete += len(made)
+	made[0] = quad{x: x, y: y, prim: f.current, sample: -1, cover: *cover, raw: *cover}
+	if f.vector {
+		rowAVX2(&made[0], len(made))
+		return
+	}
+	for i := 1; i < len(made); i++ {
+		made[i] = made[0]
+		made[i].x += 2 * int32(i)
 	}
 }
 

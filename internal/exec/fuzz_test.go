@@ -61,6 +61,7 @@ type hostile struct {
 	buffers [4]*arena
 	images  [5]*arena
 	shapes  [5]transfer.Image
+	without vk.ImageUsageFlags // usages that the images don't have
 }
 
 func (h *hostile) Buffer(b vk.Buffer) (Buffer, error) {
@@ -78,7 +79,7 @@ func (h *hostile) Image(i vk.Image) (Image, error) {
 	a := h.images[i]
 	shape := h.shapes[i]
 	shape.Bytes = a.inside()
-	return Image{Image: shape, Usage: ^vk.ImageUsageFlags(0), Payload: a.payload.Retain()}, nil
+	return Image{Image: shape, Usage: ^h.without, Payload: a.payload.Retain()}, nil
 }
 
 // Attachment has views of all layers of the images, in their formats; views 5 and more are of levels that don't exist.

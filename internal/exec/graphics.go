@@ -286,7 +286,7 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 	if r.device.Watch != nil {
 		r.watchVertices(indexed)
 	}
-	if r.device.Watchdog > 0 {
+	if r.device.Watchdog > 0 && !g.drawing {
 		g.watchdog.begin([3]uint32{}) // how many batches a draw has is not known: only a pause counts
 	}
 	return nil
@@ -471,7 +471,7 @@ func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, inst
 	if err := executeDraw(&g.series, d); err != nil {
 		return r.drawError(err)
 	}
-	if !r.plain() || r.device.Watch != nil || r != &r.queue.replay { // somebody asks about each command
+	if !r.unseen() {
 		return r.endDraws()
 	}
 	return nil
@@ -521,13 +521,28 @@ func goesOn(op command.Op) bool {
 	return false
 }
 
-// before ends the draws that wait, if the next command may not come before their end.
+// before ends the draws that wait, and then does the clears that do, if the next command may not come before.
 func (r *replay) before(op command.Op) error {
-	switch {
-	case goesOn(op):
-		return nil
-	case op == command.OpPushConstants && !r.graphics.series.ReadsConstants():
-		return nil
+	ends := !goesOn(op) && (op != command.OpPushConstants || r.graphics.series.ReadsConstants())
+	if r.graphics.drawing && ends {
+		if err := r.endDraws(); err != nil {
+			return err
+		}
 	}
-	return r.endDraws()
+	if r.pass.Waits() && !blind(op) {
+		r.pass.Clears.Settle()
+	}
+	return nil
+}
+
+// blind says whether a command neither looks at attachments nor lets others do so, or sees itself to the clears that
+// wait.
+func blind(op command.Op) bool {
+	switch op {
+	case command.OpSetState, command.OpSetViewport, command.OpSetScissor, command.OpSetViewportWithCount,
+		command.OpSetScissorWithCount, command.OpBeginQuery, command.OpEndQuery, command.OpExecuteCommands,
+		command.OpClearAttachments, command.OpNextSubpass, command.OpEndRenderPass, command.OpEndRendering:
+		return true
+	}
+	return goesOn(op) || setsState(op)
 }

@@ -45,6 +45,7 @@ type passes struct {
 	views  []draw.Target
 	form   pass.RenderPass
 	clears []vk.ClearValue
+	loops  bool // draws may sample the instance's attachments
 	// locations is room for those of the instance's colour attachments.
 	locations [MaxColors]uint32
 }
@@ -75,6 +76,9 @@ func (r *replay) view(h vk.ImageView, exists vk.VUID) (draw.Target, error) {
 	}
 	t := draw.Target{Image: &img.Image, Format: v.Format, Aspect: v.Aspect, Level: v.Level, Layer: v.Layer,
 		Layers: v.Layers}
+	if img.Usage&vk.IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT != 0 {
+		r.passes.loops = true
+	}
 	if len(img.Planes) > 0 {
 		plane := img.Layout.Format.PlaneOf(v.Aspect)
 		if plane < 0 {
@@ -107,6 +111,7 @@ func (r *replay) started(info *pass.Info, areas []vk.Rect2D, dynamic bool) error
 		}
 		info.Area = areas[i]
 	}
+	info.Puts = r.unseen() && !r.passes.loops
 	if err := r.passes.instance.Begin(info); err != nil {
 		return err
 	}
@@ -140,7 +145,7 @@ func (r *replay) beginRenderPass(c *command.BeginRenderPass) error {
 		return invalid(vk.VUID_VkRenderPassBeginInfo_framebuffer_03207, "%d views for a framebuffer that has its own",
 			len(c.Views))
 	}
-	r.passes.views = r.passes.views[:0]
+	r.passes.views, r.passes.loops = r.passes.views[:0], false
 	for _, h := range views {
 		t := draw.Target{}
 		if h != 0 {
@@ -164,7 +169,7 @@ func (r *replay) beginRendering(c *command.BeginRendering) error {
 		return invalid(vk.VUID_VkRenderingInfo_colorAttachmentCount_06106, "%d colour attachments", len(c.Attachments)-2)
 	}
 	s := &r.passes
-	s.flags, s.framebuffer = c.Flags, 0
+	s.flags, s.framebuffer, s.loops = c.Flags, 0, false
 	s.views, s.clears, s.form.Attachments = s.views[:0], s.clears[:0], s.form.Attachments[:0]
 	if len(s.form.Subpasses) == 0 {
 		s.form.Subpasses = make([]pass.Subpass, 1)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"farside/internal/command"
+	"farside/internal/draw"
 	"farside/internal/syncobj"
 	"farside/internal/texel"
 	"farside/internal/transfer"
@@ -334,6 +335,101 @@ func TestPassCost(t *testing.T) {
 	} {
 		if got := immediate(h.record(t, func(s *command.Stream) { must(t, test.add(s)) }).stream, h); got != test.want {
 			t.Errorf("%s: the submitting thread runs it: %v", what, got)
+		}
+	}
+}
+
+// wide makes the first image 200 x 100 texels: several tiles, so that its clears may wait.
+func (h *hostile) wide(t *testing.T) {
+	format, _ := texel.FormatOf(vk.FORMAT_R8G8B8A8_UNORM)
+	layout, ok := texel.NewLayout(format, [3]uint32{200, 100, 1}, 1, 1, 1)
+	if !ok {
+		t.Fatal("no layout")
+	}
+	h.shapes[1] = transfer.Image{Layout: &layout, Format: vk.FORMAT_R8G8B8A8_UNORM, Type: vk.IMAGE_TYPE_2D}
+	h.images[1] = newArena(t, int(layout.Size))
+	h.without = vk.IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT
+}
+
+// TestClearsLoop has no clear wait whose image draws may sample.
+func TestClearsLoop(t *testing.T) {
+	h := passWorld(t)
+	h.wide(t)
+	for _, loops := range []bool{false, true} {
+		if loops {
+			h.without = 0
+		}
+		r := &h.queue(t).replay
+		must(t, r.beginRendering(&command.BeginRendering{Area: area(200, 100), Layers: 1,
+			Attachments: []command.RenderingAttachment{
+				{View: 1, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: value(1, 0, 1, 0)}, {}, {}}}))
+		if r.pass.Waits() == loops {
+			t.Errorf("loops %v: a clear waits: %v", loops, r.pass.Waits())
+		}
+		must(t, r.endRendering())
+		must(t, r.release())
+	}
+}
+
+// TestClearsWait has clears that wait for draws be done before anybody looks: at the end of a rendering, also of one
+// that is suspended, and before vkCmdClearAttachments.
+func TestClearsWait(t *testing.T) {
+	for _, flags := range []vk.RenderingFlags{0, vk.RENDERING_SUSPENDING_BIT} {
+		h := passWorld(t)
+		h.wide(t)
+		h.run(t, func(s *command.Stream) error {
+			must(t, s.BeginRendering(&command.BeginRendering{Flags: flags, Area: area(199, 99), Layers: 1,
+				Attachments: []command.RenderingAttachment{
+					{View: 1, Load: vk.ATTACHMENT_LOAD_OP_CLEAR, Clear: value(1, 0, 1, 0)}, {}, {}}}))
+			if flags == 0 {
+				green := vk.ClearAttachment{AspectMask: vk.IMAGE_ASPECT_COLOR_BIT, ClearValue: value(0, 1, 0, 1)}
+				must(t, s.ClearAttachments([]vk.ClearAttachment{green}, []vk.ClearRect{{Rect: area(70, 1), LayerCount: 1}}))
+			}
+			return s.EndRendering()
+		})
+		for _, at := range [][2]uint32{{0, 0}, {69, 0}, {70, 0}, {0, 1}, {198, 98}, {199, 98}, {198, 99}} {
+			want := "\xff\x00\xff\x00"
+			switch x, y := at[0], at[1]; {
+			case x == 199 || y == 99:
+				want = "\xa5\xa5\xa5\xa5"
+			case flags == 0 && y == 0 && x < 70:
+				want = "\x00\xff\x00\xff"
+			}
+			if got := h.texelAt(1, vk.IMAGE_ASPECT_COLOR_BIT, 0, at[0], at[1]); string(got) != want {
+				t.Errorf("flags %v: texel %v is %x, want %x", flags, at, got, want)
+			}
+		}
+	}
+}
+
+// TestClearsSettle has the commands between draws that could let somebody look at attachments do the clears that wait,
+// and no others.
+func TestClearsSettle(t *testing.T) {
+	h := passWorld(t)
+	h.wide(t)
+	img := h.shapes[1]
+	img.Bytes = h.images[1].inside()
+	of := value(1, 1, 1, 1)
+	clearing, err := (&transfer.Area{Image: &img, Format: img.Format, Aspect: vk.IMAGE_ASPECT_COLOR_BIT,
+		Rect: area(200, 100)}).Clearing(&of)
+	must(t, err)
+	for op, waits := range map[command.Op]bool{
+		command.OpDraw: true, command.OpDrawIndexedIndirect: true, command.OpBindPipeline: true, command.OpSetState: true,
+		command.OpBindDescriptorSets: true, command.OpPushConstants: true, command.OpBeginQuery: true,
+		command.OpExecuteCommands: true, command.OpEndRendering: true, command.OpSetViewport: true,
+		command.OpBarrier: false, command.OpWaitEvents: false, command.OpSetEvent: false, command.OpWriteTimestamp: false,
+		command.OpWriteBufferMarkerAMD: false, command.OpCopyImage: false, command.OpDispatch: false,
+	} {
+		clear(img.Bytes)
+		var c draw.Clears
+		c.Begin(area(200, 100))
+		if !c.Add(&clearing, 0) {
+			t.Fatal("the clear doesn't wait")
+		}
+		r := &replay{pass: &draw.Pass{Clears: &c}}
+		must(t, r.before(op))
+		if r.pass.Waits() != waits || (img.Bytes[0] == 0) != waits {
+			t.Errorf("%v: waits %v, and the first byte is %d", op, r.pass.Waits(), img.Bytes[0])
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (r *replay) run(s *command.Stream, mask uint32) error {
 func (r *replay) stream(s *command.Stream, secondary bool) error {
 	plain := r.plain()
 	for record := range s.Records() {
-		if r.graphics.drawing {
+		if r.graphics.drawing || r.pass.Waits() {
 			if err := r.before(record.Op); err != nil {
 				return err
 			}
@@ -89,6 +89,9 @@ func (r *replay) plain() bool {
 	d := r.device
 	return d.Fault == nil && d.Shuffle == nil && d.Around == nil && r.members == nil && r.pieces.mu == nil
 }
+
+// unseen says whether what commands do may wait: nobody looks at each of them.
+func (r *replay) unseen() bool { return r.plain() && r.device.Watch == nil && r == &r.queue.replay }
 
 // fault calls Device.Fault for the command that is about to be executed.
 func (r *replay) fault() error {

@@ -19,6 +19,7 @@ func (i *Instance) ClearAttachments(attachments []vk.ClearAttachment, rects []vk
 			return err
 		}
 	}
+	i.waiting.Settle()
 	for a := range attachments {
 		c := attachments[a] // the application may have changed it meanwhile
 		targets, err := i.cleared(room[:0], &c)

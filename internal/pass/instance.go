@@ -20,6 +20,8 @@ type Info struct {
 	// Resumed instances go on where another one of the same command buffer, or of an earlier one, was suspended: nothing
 	// is loaded. Suspended ones are resumed: nothing is resolved.
 	Resumed, Suspended bool
+	// Puts lets clears wait for draws (draw.Clears). Whoever looks at attachments meanwhile settles them before.
+	Puts bool
 }
 
 // Instance is a render pass instance under way. The zero value is none.
@@ -28,6 +30,7 @@ type Instance struct {
 	loaded  []uint32 // by attachment: which views are loaded; without multiview bit 0 is all of them
 	subpass uint32
 	draw    draw.Pass
+	waiting draw.Clears // of the subpass
 }
 
 // Begin begins an instance with the first subpass. It checks what comes in and fails with the VUID of the rule that it
@@ -154,6 +157,7 @@ func (i *Instance) Suspended() bool { return i.info.Suspended }
 // enter begins the current subpass: it loads what is used for the first time.
 func (i *Instance) enter() error {
 	s := &i.info.Pass.Subpasses[i.subpass]
+	i.waiting.Begin(i.info.Area)
 	if !i.info.Resumed {
 		if err := s.used(func(a uint32) error { return i.load(a, s.ViewMask) }); err != nil {
 			return err
@@ -165,6 +169,9 @@ func (i *Instance) enter() error {
 		Stencil: i.target(s.Stencil.Attachment, vk.IMAGE_ASPECT_STENCIL_BIT)}
 	for _, c := range s.Colors {
 		d.Colors = append(d.Colors, i.target(c.Attachment, vk.IMAGE_ASPECT_COLOR_BIT))
+	}
+	if i.waiting.Wait() {
+		d.Clears = &i.waiting
 	}
 	return nil
 }
@@ -204,11 +211,38 @@ func (i *Instance) load(a, mask uint32) error {
 				len(i.info.Clears), a)
 		}
 		t := i.target(a, aspect)
+		if put, err := i.put(a, &t); put || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err := i.clear(&t, i.info.Area, 0, i.info.Layers, fresh, &i.info.Clears[a]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// put has the clear of an attachment wait for draws, if that is worth it. It is one that they go to: no other memory is
+// cleared later than the specification says.
+func (i *Instance) put(a uint32, t *draw.Target) (bool, error) {
+	s := &i.info.Pass.Subpasses[i.subpass]
+	color := -1
+	drawn := s.Depth.Attachment == a
+	switch t.Aspect {
+	case vk.IMAGE_ASPECT_STENCIL_BIT:
+		drawn = s.Stencil.Attachment == a
+	case vk.IMAGE_ASPECT_COLOR_BIT:
+		color = slices.IndexFunc(s.Colors, func(c Reference) bool { return c.Attachment == a })
+		drawn = color >= 0
+	}
+	if !drawn || !i.info.Puts || s.ViewMask != 0 || i.info.Layers != 1 {
+		return false, nil
+	}
+	c, err := (&transfer.Area{Image: t.Image, Format: t.Format, Aspect: t.Aspect, Level: t.Level, Layer: t.Layer,
+		Rect: i.info.Area}).Clearing(&i.info.Clears[a])
+	return err == nil && i.waiting.Add(&c, color), err
 }
 
 // clear clears a rectangle of layers or, with a mask, of views.
@@ -241,6 +275,7 @@ func (i *Instance) Next() error {
 	if i.info.Pass == nil || i.subpass+1 >= uint32(len(i.info.Pass.Subpasses)) {
 		return invalid(vk.VUID_vkCmdNextSubpass_None_00909, "subpass %d is the last", i.subpass)
 	}
+	i.waiting.Settle()
 	if err := i.resolve(); err != nil {
 		return err
 	}
@@ -257,6 +292,7 @@ func (i *Instance) End() error {
 		return invalid(vk.VUID_vkCmdEndRenderPass_None_00910, "the pass ends in subpass %d of %d", i.subpass,
 			len(i.info.Pass.Subpasses))
 	}
+	i.waiting.Settle()
 	if i.info.Suspended {
 		return nil
 	}

@@ -27,6 +27,7 @@ type Codec struct {
 	class          Class
 	size           int // bytes of a texel
 	channels       []channel
+	described      []Channel
 	sharedExponent bool // E5B9G9R9, whose channels cannot be taken one by one
 	quad           int  // 2 or 4 if the texel is red, green, blue and alpha in words of as many bytes, otherwise 0
 	lanes          func() *lanes
@@ -111,6 +112,7 @@ func newCodec(f vk.Format, p Plane) *Codec {
 			ch.numbers = ch.allNumbers()
 		}
 		c.channels = append(c.channels, ch)
+		c.described = append(c.described, Channel{ch.slot, ch.first(), int(ch.bits), ch.kind})
 	}
 	if len(c.channels) == 4 && c.channels[0].slot == 0 && info.Packed == 0 && (c.size == 8 || c.size == 16) {
 		c.quad = c.size / 4
@@ -454,12 +456,5 @@ type Channel struct {
 	Kind        vk.NumericFormat
 }
 
-// Channels returns what a texel is made of.
-func (c *Codec) Channels() []Channel {
-	all := make([]Channel, len(c.channels))
-	for i := range c.channels {
-		ch := &c.channels[i]
-		all[i] = Channel{ch.slot, ch.first(), int(ch.bits), ch.kind}
-	}
-	return all
-}
+// Channels returns what a texel is made of. Nobody may change it.
+func (c *Codec) Channels() []Channel { return c.described }

@@ -73,26 +73,48 @@ func (a *Area) rows() (r rows, err error) {
 
 func (r *rows) row(i int) []byte { return r.bytes[i*r.pitch:][:r.width] }
 
-// Clear writes a value all over the area. It fails for an area that is not within the image, and for a depth that is
-// none.
+// Clear writes a value all over the area. Its errors are those of Clearing.
 func (a *Area) Clear(value *vk.ClearValue) error {
-	r, err := a.rows()
-	if err != nil {
-		return err
+	c, err := a.Clearing(value)
+	if err == nil {
+		c.All()
 	}
-	var texel [maxTexel]byte
+	return err
+}
+
+// Clearing is a clear of an area that has been checked: it is done at once, or part by part.
+type Clearing struct {
+	rows  rows
+	texel [maxTexel]byte
+}
+
+// Clearing checks a clear. It fails for an area that is not within the image, and for a depth that is none.
+func (a *Area) Clearing(value *vk.ClearValue) (c Clearing, err error) {
+	if c.rows, err = a.rows(); err != nil {
+		return c, err
+	}
 	switch depth := value.DepthStencil().Depth; {
 	case a.Aspect == vk.IMAGE_ASPECT_STENCIL_BIT:
-		texel[0] = byte(value.DepthStencil().Stencil)
+		c.texel[0] = byte(value.DepthStencil().Stencil)
 	case a.Aspect != vk.IMAGE_ASPECT_DEPTH_BIT:
-		colorTexel(&texel, r.codec, value.Color())
+		colorTexel(&c.texel, c.rows.codec, value.Color())
 	case !(depth >= 0 && depth <= 1):
-		return invalid(vk.VUID_VkClearDepthStencilValue_depth_00022, "depth is %v", depth)
+		return c, invalid(vk.VUID_VkClearDepthStencilValue_depth_00022, "depth is %v", depth)
 	default:
-		r.codec.EncodeFloat(texel[:], [][4]float64{{float64(depth)}})
+		c.rows.codec.EncodeFloat(c.texel[:], [][4]float64{{float64(depth)}})
 	}
-	r.clear(texel[:r.codec.Size()])
-	return nil
+	return c, nil
+}
+
+// All clears the area, on all cores if it is large.
+func (c *Clearing) All() { c.rows.clear(c.texel[:c.rows.codec.Size()]) }
+
+// Part clears a rectangle of so many texels, at x and y of the area, which it must be within.
+func (c *Clearing) Part(x, y, width, height int) {
+	r := &c.rows
+	size := r.width / r.length
+	first := y*r.pitch + x*size
+	clearRows(r.bytes[first:][:(height-1)*r.pitch+width*size], width*size, r.pitch, c.texel[:r.codec.Size()], 0, height)
 }
 
 func (r *rows) clear(pattern []byte) {
