@@ -13,6 +13,9 @@
 package draw
 
 import (
+	"math"
+	"sync/atomic"
+
 	"farside/compute"
 	"farside/internal/transfer"
 	"farside/internal/vk"
@@ -141,6 +144,16 @@ type Statistics struct {
 	Counts [11]uint64
 }
 
+// Progress is how far a draw has come. Any goroutine may ask.
+type Progress struct{ part atomic.Uint64 } // the bits of a float64
+
+// Begin is called before each draw.
+func (p *Progress) Begin() { p.part.Store(0) }
+
+// Part returns the part of the draw's vertices, in all its views, that have been drawn: from 0 to 1. It grows with each
+// batch of vertices.
+func (p *Progress) Part() float64 { return math.Float64frombits(p.part.Load()) }
+
 // Draw is a draw command.
 type Draw struct {
 	State *State
@@ -159,6 +172,7 @@ type Draw struct {
 	DrawIndex    uint32 // of indirect and multi draws
 
 	Statistics *Statistics // nil: nobody counts
+	Progress   *Progress   // nil: nobody asks
 
 	InOrder bool // one core draws, primitive by primitive: what bins are compared with
 }

@@ -3,6 +3,7 @@ package draw
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync"
 
@@ -29,6 +30,7 @@ type run struct {
 	tests     fragmentTests
 
 	view   uint32 // of multiview
+	viewed uint32 // views that have been drawn
 	counts Statistics
 	err    error
 
@@ -175,6 +177,7 @@ func (r *run) canJoin() bool {
 
 // drawViews draws for each view.
 func (r *run) drawViews() {
+	r.viewed = 0
 	if r.pass.ViewMask == 0 {
 		r.view = 0
 		r.drawView()
@@ -182,6 +185,16 @@ func (r *run) drawViews() {
 	for mask := r.pass.ViewMask; mask != 0 && r.err == nil; mask &= mask - 1 {
 		r.view = uint32(bits.TrailingZeros32(mask))
 		r.drawView()
+		r.viewed++
+	}
+}
+
+// reached notes how many vertices of the view have been drawn.
+func (r *run) reached(vertices uint64) {
+	if p := r.draw.Progress; p != nil {
+		views := max(bits.OnesCount32(r.pass.ViewMask), 1)
+		inView := float64(vertices) / (float64(r.draw.Count) * float64(r.draw.Instances))
+		p.part.Store(math.Float64bits((float64(r.viewed) + inView) / float64(views)))
 	}
 }
 

@@ -168,14 +168,14 @@ func (r *replay) drawCommand(record *command.Record) error {
 	switch record.Op {
 	case command.OpDraw:
 		if c := new(command.Draw); record.Draw(c) {
-			if err := r.prepare(&plainRules, false); err != nil {
+			if err := r.prepare(&plainRules, false, 1); err != nil {
 				return err
 			}
 			return r.drawOne(c.FirstVertex, c.VertexCount, 0, c.FirstInstance, c.InstanceCount, 0)
 		}
 	case command.OpDrawIndexed:
 		if c := new(command.DrawIndexed); record.DrawIndexed(c) {
-			if err := r.prepare(&indexedRules, true); err != nil {
+			if err := r.prepare(&indexedRules, true, 1); err != nil {
 				return err
 			}
 			return r.drawOne(c.FirstIndex, c.IndexCount, c.VertexOffset, c.FirstInstance, c.InstanceCount, 0)
@@ -211,7 +211,7 @@ func (r *replay) drawMulti(c *command.DrawMulti) error {
 	if c.Indexed {
 		rules = &indexedMultiRules
 	}
-	if err := r.prepare(rules, c.Indexed); err != nil {
+	if err := r.prepare(rules, c.Indexed, uint64(len(c.Draws))); err != nil {
 		return err
 	}
 	for i := range c.Draws {
@@ -294,7 +294,7 @@ func (r *replay) drawIndirect(h vk.Buffer, offset, count uint64, stride uint32, 
 		return invalid(room, "%d draws of %d bytes, %d bytes apart from offset %d on, reach beyond the buffer of %d bytes",
 			count, size, stride, offset, length)
 	}
-	if err := r.prepare(rules.drawRules, rules.indexed); err != nil || count == 0 {
+	if err := r.prepare(rules.drawRules, rules.indexed, count); err != nil || count == 0 {
 		return err
 	}
 	r.accessed(h, offset, (count-1)*uint64(stride)+size, true, false)
