@@ -278,6 +278,7 @@ func (r *replay) prepare(rules *drawRules, indexed bool, draws uint64) error {
 		}
 		g.draw.Pass, g.changed = r.pass, false
 		r.tellUnset(p.Graphics, rules)
+		r.tellValues(p.Graphics, rules)
 		if o := p.Graphics.Output; o != nil {
 			r.tellOutput(o, rules.outputs)
 		}
