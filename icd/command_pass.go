@@ -21,22 +21,28 @@ func (b *commandBuffer) primary(command string, level vk.VUID, append func() err
 	})
 }
 
-func cmdBeginRenderPass(b *commandBuffer, begin *vk.RenderPassBeginInfo, _ vk.SubpassContents) {
+func cmdBeginRenderPass(b *commandBuffer, begin *vk.RenderPassBeginInfo, contents vk.SubpassContents) {
 	b.primary("vkCmdBeginRenderPass", vk.VUID_vkCmdBeginRenderPass_bufferlevel,
-		func() error { return b.beginRenderPass(begin) })
+		func() error { return b.beginRenderPass(begin, contents) })
 }
 
-func cmdBeginRenderPass2(b *commandBuffer, begin *vk.RenderPassBeginInfo, _ *vk.SubpassBeginInfo) {
-	b.primary("vkCmdBeginRenderPass2", vk.VUID_vkCmdBeginRenderPass2_bufferlevel,
-		func() error { return b.beginRenderPass(begin) })
+func cmdBeginRenderPass2(b *commandBuffer, begin *vk.RenderPassBeginInfo, info *vk.SubpassBeginInfo) {
+	b.primary("vkCmdBeginRenderPass2", vk.VUID_vkCmdBeginRenderPass2_bufferlevel, func() error {
+		if info == nil {
+			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdBeginRenderPass2_pSubpassBeginInfo_parameter,
+				"pSubpassBeginInfo is NULL")
+		}
+		return b.beginRenderPass(begin, info.Contents)
+	})
 }
 
-func (b *commandBuffer) beginRenderPass(begin *vk.RenderPassBeginInfo) error {
+func (b *commandBuffer) beginRenderPass(begin *vk.RenderPassBeginInfo, contents vk.SubpassContents) error {
 	if begin == nil {
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdBeginRenderPass_pRenderPassBegin_parameter,
 			"pRenderPassBegin is NULL")
 	}
-	c := command.BeginRenderPass{RenderPass: begin.RenderPass, Framebuffer: begin.Framebuffer, Area: begin.RenderArea}
+	c := command.BeginRenderPass{RenderPass: begin.RenderPass, Framebuffer: begin.Framebuffer, Area: begin.RenderArea,
+		Contents: contents}
 	switch {
 	case begin.ClearValueCount == 0:
 	case begin.PClearValues == nil:
@@ -178,7 +184,7 @@ func (b *commandBuffer) checkContinues(i *vk.CommandBufferInheritanceInfo) error
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferBeginInfo_flags_06002,
 				"neither a render pass nor a rendering is inherited")
 		}
-		return nil
+		return b.checkMapped(i)
 	}
 	p := renderPasses.Get(uint64(i.RenderPass))
 	switch f := framebuffers.Get(uint64(i.Framebuffer)); {
@@ -193,6 +199,19 @@ func (b *commandBuffer) checkContinues(i *vk.CommandBufferInheritanceInfo) error
 	case i.Framebuffer != 0 && (f == nil || !f.exec.Pass.Compatible(&p.pass)):
 		return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkCommandBufferBeginInfo_flags_00055,
 			"%#x is no framebuffer for the render pass", uint64(i.Framebuffer))
+	}
+	return nil
+}
+
+// checkMapped looks at what the attachments of a rendering are for shaders.
+func (b *commandBuffer) checkMapped(i *vk.CommandBufferInheritanceInfo) error {
+	if l := vk.Find[vk.RenderingAttachmentLocationInfo](i.PNext); l != nil {
+		if _, err := b.owner().locationsOf(l); err != nil {
+			return err
+		}
+	}
+	if l := vk.Find[vk.RenderingInputAttachmentIndexInfo](i.PNext); l != nil {
+		return b.owner().checkInputs(l)
 	}
 	return nil
 }
@@ -215,5 +234,11 @@ func (b *commandBuffer) takeInheritance(usage vk.CommandBufferUsageFlags, i *vk.
 		n.Flags, n.ViewMask, n.Samples = r.Flags, r.ViewMask, uint32(r.RasterizationSamples)
 		n.Colors = takeFormats(n.Colors, r.PColorAttachmentFormats, r.ColorAttachmentCount)
 		n.Depth, n.Stencil = r.DepthAttachmentFormat, r.StencilAttachmentFormat
+	}
+	if l := vk.Find[vk.RenderingAttachmentLocationInfo](i.PNext); l != nil {
+		n.Locations, _ = b.owner().locationsOf(l) // which has been checked
+	}
+	if l := vk.Find[vk.RenderingInputAttachmentIndexInfo](i.PNext); l != nil {
+		n.Inputs, _ = b.owner().inputsOf(l)
 	}
 }

@@ -15,7 +15,8 @@ func cmdPipelineBarrier(
 	b *commandBuffer, _, _ vk.PipelineStageFlags, _ vk.DependencyFlags, _ uint32, _ *vk.MemoryBarrier, bufferCount uint32,
 	buffers *vk.BufferMemoryBarrier, imageCount uint32, images *vk.ImageMemoryBarrier,
 ) {
-	b.barrier("vkCmdPipelineBarrier", func(list transfers) transfers {
+	layouts := b.owner().checkBarriers(imageCount, images)
+	b.barrier("vkCmdPipelineBarrier", layouts, func(list transfers) transfers {
 		for i := range vk.Slice(buffers, bufferCount) {
 			m := &vk.Slice(buffers, bufferCount)[i]
 			list.add(command.Transfer{Type: vk.OBJECT_TYPE_BUFFER, Src: m.SrcQueueFamilyIndex, Dst: m.DstQueueFamilyIndex,
@@ -31,7 +32,7 @@ func cmdPipelineBarrier(
 }
 
 func cmdPipelineBarrier2(b *commandBuffer, info *vk.DependencyInfo) {
-	b.barrier("vkCmdPipelineBarrier2", func(list transfers) transfers {
+	b.barrier("vkCmdPipelineBarrier2", b.owner().checkDependency(info), func(list transfers) transfers {
 		if info == nil {
 			return nil
 		}
@@ -59,21 +60,30 @@ func (list *transfers) add(t command.Transfer) {
 	}
 }
 
-// barrier records a barrier, with what it transfers, where strictness looks for what nothing orders.
-func (b *commandBuffer) barrier(name string, transferred func(list transfers) transfers) {
-	if !b.pool.device.strict(config.StrictAsync) {
+// barrier records a barrier, with what it transfers, where strictness looks for what nothing orders. It fails if its
+// layouts do.
+func (b *commandBuffer) barrier(name string, layouts error, transferred func(list transfers) transfers) {
+	if layouts == nil && !b.pool.device.strict(config.StrictAsync) {
 		b.recording(name)
 		return
 	}
-	b.record(name, func() error { return b.stream.Barrier(transferred(nil)...) })
+	b.record(name, func() error {
+		if layouts != nil {
+			return layouts
+		}
+		return b.stream.Barrier(transferred(nil)...)
+	})
 }
 
 func cmdSetEvent(b *commandBuffer, event vk.Event, stages vk.PipelineStageFlags) {
 	b.record("vkCmdSetEvent", func() error { return b.stream.SetEvent(event, stages) })
 }
 
-func cmdSetEvent2(b *commandBuffer, event vk.Event, _ *vk.DependencyInfo) {
+func cmdSetEvent2(b *commandBuffer, event vk.Event, info *vk.DependencyInfo) {
 	b.record("vkCmdSetEvent2", func() error {
+		if err := b.owner().checkDependency(info); err != nil {
+			return err
+		}
 		return b.stream.SetEvent(event, vk.PIPELINE_STAGE_ALL_COMMANDS_BIT)
 	})
 }
@@ -90,9 +100,12 @@ func cmdResetEvent2(b *commandBuffer, event vk.Event, _ vk.PipelineStageFlags2) 
 
 func cmdWaitEvents(
 	b *commandBuffer, count uint32, events *vk.Event, src, dst vk.PipelineStageFlags, _ uint32,
-	_ *vk.MemoryBarrier, _ uint32, _ *vk.BufferMemoryBarrier, _ uint32, _ *vk.ImageMemoryBarrier,
+	_ *vk.MemoryBarrier, _ uint32, _ *vk.BufferMemoryBarrier, imageCount uint32, images *vk.ImageMemoryBarrier,
 ) {
 	b.record("vkCmdWaitEvents", func() error {
+		if err := b.owner().checkBarriers(imageCount, images); err != nil {
+			return err
+		}
 		list, err := elements(events, count, vk.VUID_vkCmdWaitEvents_eventCount_arraylength,
 			vk.VUID_vkCmdWaitEvents_pEvents_parameter)
 		if err != nil {
@@ -102,12 +115,17 @@ func cmdWaitEvents(
 	})
 }
 
-func cmdWaitEvents2(b *commandBuffer, count uint32, events *vk.Event, _ *vk.DependencyInfo) {
+func cmdWaitEvents2(b *commandBuffer, count uint32, events *vk.Event, infos *vk.DependencyInfo) {
 	b.record("vkCmdWaitEvents2", func() error {
 		list, err := elements(events, count, vk.VUID_vkCmdWaitEvents2_eventCount_arraylength,
 			vk.VUID_vkCmdWaitEvents2_pEvents_parameter)
 		if err != nil {
 			return err
+		}
+		for i := range vk.Slice(infos, count) {
+			if err := b.owner().checkDependency(&vk.Slice(infos, count)[i]); err != nil {
+				return err
+			}
 		}
 		return b.stream.WaitEvents(list, vk.PIPELINE_STAGE_ALL_COMMANDS_BIT, vk.PIPELINE_STAGE_ALL_COMMANDS_BIT)
 	})

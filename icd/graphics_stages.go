@@ -92,47 +92,13 @@ func (m *graphicsMaker) checkInterface() error {
 
 // checkAttributes looks whether there are attributes for the inputs of a vertex shader.
 func (m *graphicsMaker) checkAttributes(inputs []compute.Variable, attributes []draw.VertexAttribute) error {
-	told := map[uint32]bool{}
-	for _, in := range inputs {
-		if in.IsBuiltIn || told[in.Location] {
-			continue
-		}
-		i := slices.IndexFunc(attributes, func(a draw.VertexAttribute) bool { return a.Location == in.Location })
-		if i < 0 {
-			told[in.Location] = true
-			if in.Location > 0 && slices.ContainsFunc(attributes,
-				func(a draw.VertexAttribute) bool { return a.Location == in.Location-1 && wideAttribute(a.Format) }) {
-				continue // the second half of an attribute of 64 bits
-			}
-			m.warn(vk.VUID_VkGraphicsPipelineCreateInfo_Input_07904,
-				fmt.Sprintf("the vertex shader reads location %d, for which there is no attribute", in.Location))
-			continue
-		}
-		if !attributeFits(attributes[i].Format, in.Numeric) {
+	return exec.EachUnfit(inputs, attributes, func(in *compute.Variable, a *draw.VertexAttribute) error {
+		if a != nil {
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkGraphicsPipelineCreateInfo_Input_08733,
-				"attribute %d is %v, and the vertex shader reads another kind of numbers", in.Location, attributes[i].Format)
+				"attribute %d is %v, and the vertex shader reads another kind of numbers", in.Location, a.Format)
 		}
-	}
-	return nil
-}
-
-// wideAttribute says whether a format has more than 16 bytes.
-func wideAttribute(f vk.Format) bool {
-	info, _ := vk.FormatInfo(f)
-	return info.BlockSize > 16
-}
-
-// attributeFits says whether a shader may read a format as a kind of numbers.
-func attributeFits(f vk.Format, kind compute.Numeric) bool {
-	info, ok := vk.FormatInfo(f)
-	if !ok || len(info.Components()) == 0 {
-		return false
-	}
-	switch info.Components()[0].Numeric {
-	case vk.NumericSINT:
-		return kind == compute.Sint
-	case vk.NumericUINT:
-		return kind == compute.Uint
-	}
-	return kind == compute.Float
+		m.warn(vk.VUID_VkGraphicsPipelineCreateInfo_Input_07904,
+			fmt.Sprintf("the vertex shader reads location %d, for which there is no attribute", in.Location))
+		return nil
+	})
 }

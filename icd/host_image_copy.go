@@ -260,6 +260,14 @@ func (img *image) checkTransition(t *vk.HostImageLayoutTransitionInfo) error {
 	case !format.MultiPlanar() && r.AspectMask != whole && !img.device.features["separateDepthStencilLayouts"]:
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_image_03320,
 			"aspects %v without the separateDepthStencilLayouts feature, the image has %v", r.AspectMask, whole)
+	}
+	if err := img.device.checkLayout(t.OldLayout, &hostOldRules); err != nil {
+		return err
+	}
+	if err := img.device.checkLayout(t.NewLayout, &hostNewRules); err != nil {
+		return err
+	}
+	switch {
 	case t.OldLayout != undefined && t.OldLayout != preinitialized && !slices.Contains(hostCopyLayouts, t.OldLayout):
 		return invalid(vk.VUID_VkHostImageLayoutTransitionInfo_oldLayout_09230, "%v is no layout for copies by the host",
 			t.OldLayout)

@@ -371,6 +371,15 @@ func TestTransitionImageLayout(t *testing.T) {
 			t.Errorf("%+v: %v", c, r)
 		}
 	}
+	undo := lacking(t, d, "attachmentFeedbackLoopLayout")
+	looping := vk.HostImageLayoutTransitionInfo{Image: img, OldLayout: vk.IMAGE_LAYOUT_GENERAL,
+		NewLayout:        vk.IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT,
+		SubresourceRange: vk.ImageSubresourceRange{AspectMask: all, LevelCount: 1, LayerCount: 1}}
+	if err := images.Get(uint64(img)).checkTransition(&looping); vk.VUIDOf(err).String() !=
+		"VUID-VkHostImageLayoutTransitionInfo-attachmentFeedbackLoopLayout-07313" {
+		t.Error(err)
+	}
+	undo()
 	commands.FreeMemory(d.handle, mem, nil)
 	transition := vk.HostImageLayoutTransitionInfo{Image: img, NewLayout: vk.IMAGE_LAYOUT_GENERAL}
 	if err := images.Get(uint64(img)).checkTransition(&transition); vk.VUIDOf(err).String() !=

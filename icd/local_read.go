@@ -3,13 +3,14 @@ package icd
 import (
 	"slices"
 
+	"farside/internal/command"
 	"farside/internal/exec"
 	"farside/internal/vk"
 )
 
 // Local reads of dynamic renderings: which outputs of fragment shaders colour attachments get, and which input
 // attachments are which attachments. What a shader reads is what the descriptor names, as in render passes. So the
-// numbers of input attachments have nothing to do but to keep to their rules.
+// numbers of input attachments change nothing. They are recorded for the rules about what goes together.
 
 // locationsOf checks what a structure says of locations. None is that attachments have the locations of their numbers.
 func (d *device) locationsOf(i *vk.RenderingAttachmentLocationInfo) ([]uint32, error) {
@@ -38,6 +39,29 @@ func (d *device) locationsOf(i *vk.RenderingAttachmentLocationInfo) ([]uint32, e
 			return nil, vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_VkRenderingAttachmentLocationInfo_pColorAttachmentLocations_09513,
 				"location %d appears twice", l)
 		}
+	}
+	return list, nil
+}
+
+// inputsOf checks the numbers of input attachments, and returns them in the form of command.SetInputs.
+func (d *device) inputsOf(i *vk.RenderingInputAttachmentIndexInfo) ([]uint32, error) {
+	if err := d.checkInputs(i); err != nil {
+		return nil, err
+	}
+	list := make([]uint32, i.ColorAttachmentCount+2)
+	for n := range list {
+		switch list[n] = uint32(n); {
+		case uint32(n) >= i.ColorAttachmentCount:
+			list[n] = command.InputWithout
+		case i.PColorAttachmentInputIndices != nil:
+			list[n] = vk.Slice(i.PColorAttachmentInputIndices, i.ColorAttachmentCount)[n]
+		}
+	}
+	if i.PDepthInputAttachmentIndex != nil {
+		list[i.ColorAttachmentCount] = *i.PDepthInputAttachmentIndex
+	}
+	if i.PStencilInputAttachmentIndex != nil {
+		list[i.ColorAttachmentCount+1] = *i.PStencilInputAttachmentIndex
 	}
 	return list, nil
 }
@@ -96,7 +120,13 @@ func cmdSetRenderingAttachmentLocations(b *commandBuffer, info *vk.RenderingAtta
 }
 
 func cmdSetRenderingInputAttachmentIndices(b *commandBuffer, info *vk.RenderingInputAttachmentIndexInfo) {
-	b.recordGraphics("vkCmdSetRenderingInputAttachmentIndices", func() error { return b.pool.device.checkInputs(info) })
+	b.recordGraphics("vkCmdSetRenderingInputAttachmentIndices", func() error {
+		list, err := b.pool.device.inputsOf(info)
+		if err != nil {
+			return err
+		}
+		return b.stream.SetInputs(list)
+	})
 }
 
 // readLocations takes over the locations of colour attachments.

@@ -35,11 +35,15 @@ func createRenderPass2(d *device, info *vk.RenderPassCreateInfo2, _ *vk.Allocati
 func (d *device) addPass(command string, out *vk.RenderPass, read func(*passMaker) error) vk.Result {
 	*out = 0
 	p := &renderPass{child: child{device: d}}
-	m := passMaker{d, &p.pass}
-	if err := read(&m); err != nil {
-		return d.fail(command, err)
+	m := passMaker{device: d, pass: &p.pass}
+	err := read(&m)
+	if err == nil {
+		err = m.wrong
 	}
-	if err := m.check(); err != nil {
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
 		return d.fail(command, err)
 	}
 	*out = vk.RenderPass(d.add(p))
@@ -50,6 +54,7 @@ func (d *device) addPass(command string, out *vk.RenderPass, read func(*passMake
 type passMaker struct {
 	device *device
 	pass   *pass.RenderPass
+	wrong  error // the first of a layout
 }
 
 // reference is a VkAttachmentReference2.
@@ -72,6 +77,8 @@ func (m *passMaker) first(info *vk.RenderPassCreateInfo) error {
 	for i := range vk.Slice(info.PAttachments, info.AttachmentCount) {
 		a := &vk.Slice(info.PAttachments, info.AttachmentCount)[i]
 		m.attachment(a.Format, a.Samples, a.LoadOp, a.StencilLoadOp)
+		m.layout(a.InitialLayout, &initialRules)
+		m.layout(a.FinalLayout, &finalRules)
 	}
 	many := vk.Find[vk.RenderPassMultiviewCreateInfo](info.PNext)
 	if many != nil && many.SubpassCount != 0 && many.SubpassCount != info.SubpassCount {
@@ -83,7 +90,7 @@ func (m *passMaker) first(info *vk.RenderPassCreateInfo) error {
 			return nil
 		}
 		for _, r := range vk.Slice(p, count) {
-			out = append(out, reference{attachment: r.Attachment})
+			out = append(out, m.firstReference(&r))
 		}
 		return out
 	}
@@ -94,7 +101,7 @@ func (m *passMaker) first(info *vk.RenderPassCreateInfo) error {
 			colors:   list(s.PColorAttachments, s.ColorAttachmentCount),
 			resolves: list(s.PResolveAttachments, s.ColorAttachmentCount), depth: noReference, depthResolve: noReference}
 		if s.PDepthStencilAttachment != nil {
-			own.depth.attachment = s.PDepthStencilAttachment.Attachment
+			own.depth = m.firstReference(s.PDepthStencilAttachment)
 		}
 		if many != nil && many.SubpassCount != 0 {
 			own.viewMask = vk.Slice(many.PViewMasks, many.SubpassCount)[i]
@@ -117,14 +124,15 @@ func (m *passMaker) second(info *vk.RenderPassCreateInfo2) error {
 	for i := range vk.Slice(info.PAttachments, info.AttachmentCount) {
 		a := &vk.Slice(info.PAttachments, info.AttachmentCount)[i]
 		m.attachment(a.Format, a.Samples, a.LoadOp, a.StencilLoadOp)
+		m.layout(a.InitialLayout, &initialRules)
+		m.layout(a.FinalLayout, &finalRules)
 	}
 	list := func(p *vk.AttachmentReference2, count uint32) (out []reference) {
 		if p == nil {
 			return nil
 		}
 		for i := range vk.Slice(p, count) {
-			r := &vk.Slice(p, count)[i]
-			out = append(out, reference{r.Attachment, r.AspectMask})
+			out = append(out, m.reference(&vk.Slice(p, count)[i]))
 		}
 		return out
 	}
@@ -134,11 +142,11 @@ func (m *passMaker) second(info *vk.RenderPassCreateInfo2) error {
 			colors:   list(s.PColorAttachments, s.ColorAttachmentCount),
 			resolves: list(s.PResolveAttachments, s.ColorAttachmentCount), depth: noReference, depthResolve: noReference}
 		if s.PDepthStencilAttachment != nil {
-			own.depth.attachment = s.PDepthStencilAttachment.Attachment
+			own.depth.attachment = m.reference(s.PDepthStencilAttachment).attachment
 		}
 		r := vk.Find[vk.SubpassDescriptionDepthStencilResolve](s.PNext)
 		if r != nil && r.PDepthStencilResolveAttachment != nil {
-			own.depthResolve.attachment = r.PDepthStencilResolveAttachment.Attachment
+			own.depthResolve.attachment = m.reference(r.PDepthStencilResolveAttachment).attachment
 			own.depthMode, own.stencilMode = r.DepthResolveMode, r.StencilResolveMode
 		}
 		if err := m.subpass(&own); err != nil {
@@ -146,6 +154,29 @@ func (m *passMaker) second(info *vk.RenderPassCreateInfo2) error {
 		}
 	}
 	return nil
+}
+
+// firstReference reads a VkAttachmentReference.
+func (m *passMaker) firstReference(r *vk.AttachmentReference) reference {
+	if r.Attachment != pass.Unused {
+		m.layout(r.Layout, &referenceRules)
+	}
+	return reference{attachment: r.Attachment}
+}
+
+// reference reads a VkAttachmentReference2.
+func (m *passMaker) reference(r *vk.AttachmentReference2) reference {
+	if r.Attachment != pass.Unused {
+		m.layout(r.Layout, &referenceRules)
+	}
+	return reference{r.Attachment, r.AspectMask}
+}
+
+// layout keeps the first error of a layout.
+func (m *passMaker) layout(l vk.ImageLayout, rules *layoutRules) {
+	if err := m.device.checkLayout(l, rules); m.wrong == nil {
+		m.wrong = err
+	}
 }
 
 func (m *passMaker) attachment(format vk.Format, samples vk.SampleCountFlagBits,

@@ -158,6 +158,13 @@ func (d *device) newShaderObject(info *vk.ShaderCreateInfoEXT) (*shaderObject, e
 		Uses: made.sets, Atomics: made.program.Atomics,
 		Push:  slices.Clone(vk.Slice(info.PPushConstantRanges, info.PushConstantRangeCount)),
 		Needs: d.objectNeeds(), Base: info.Flags&vk.SHADER_CREATE_DISPATCH_BASE_BIT_EXT != 0}
+	for _, r := range made.program.Resources {
+		if r.Input > 0 {
+			for n := range max(r.Count, 1) {
+				s.exec.Inputs = append(s.exec.Inputs, r.Input-1+n)
+			}
+		}
+	}
 	if number == computeStage {
 		s.exec.Program = made.program
 	} else {

@@ -18,6 +18,8 @@ const (
 	OpSetLocations
 	// OpBindShaders is vkCmdBindShadersEXT, one of whose arrays may be missing. It is for compute, too.
 	OpBindShaders
+	// OpSetInputs is vkCmdSetRenderingInputAttachmentIndices.
+	OpSetInputs
 )
 
 // SetState sets a dynamic state. What its values are says who executes it: mostly the arguments of the command in
@@ -63,6 +65,32 @@ func (r *Record) SetLocations(c *SetLocations) (ok bool) {
 		return false
 	}
 	return len(rest) == 0
+}
+
+// InputWithout is the number of depths or stencils that are read by input attachments without an InputAttachmentIndex:
+// what vkCmdSetRenderingInputAttachmentIndices has NULL for.
+const InputWithout = vk.ATTACHMENT_UNUSED - 1
+
+// SetInputs is a recorded vkCmdSetRenderingInputAttachmentIndices: the number of the input attachment that each colour
+// attachment is, that of depths and that of stencils.
+type SetInputs struct{ Inputs []uint32 }
+
+// SetInputs records vkCmdSetRenderingInputAttachmentIndices. It fails with ErrMemory.
+func (s *Stream) SetInputs(list []uint32) error {
+	return s.add(OpSetInputs, []uint64{uint64(len(list))}, bytesOf(list))
+}
+
+// SetInputs reads a record of numbers of input attachments into c. It returns false when the record's length does not
+// fit.
+func (r *Record) SetInputs(c *SetInputs) (ok bool) {
+	if r.Op != OpSetInputs || len(r.words) < 1 {
+		return false
+	}
+	rest := r.words[1:]
+	if c.Inputs, rest, ok = array[uint32](rest, r.words[0]); !ok {
+		return false
+	}
+	return len(rest) == 0 && len(c.Inputs) >= 2
 }
 
 // StageShader is a shader object that is bound to a stage, or VK_NULL_HANDLE.

@@ -19,6 +19,7 @@ func TestGraphicsRecords(t *testing.T) {
 	buffers := BindVertexBuffers2{3, true, []VertexBuffer{{1, 2, 3, 4}, {5, 6, 7, 8}}}
 	draws := DrawMulti{true, 7, 8, []Multi{{1, 2, -3}, {4, 5, 6}, {7, 8, 9}}}
 	locations := SetLocations{[]uint32{3, 1, 2}}
+	inputs := SetInputs{[]uint32{3, 1, InputWithout, vk.ATTACHMENT_UNUSED}}
 	shaders := BindShaders{[]StageShader{{7, uint64(vk.SHADER_STAGE_VERTEX_BIT)}, {0, 1 << 40}}}
 	for _, err := range []error{
 		s.SetState(state.State, state.Values...),
@@ -26,6 +27,7 @@ func TestGraphicsRecords(t *testing.T) {
 		s.DrawMulti(draws.Indexed, draws.InstanceCount, draws.FirstInstance, draws.Draws),
 		s.SetLocations(locations.Locations),
 		s.BindShaders(shaders.Shaders),
+		s.SetInputs(inputs.Inputs),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -48,6 +50,10 @@ func TestGraphicsRecords(t *testing.T) {
 				var c SetLocations
 				ok := r.SetLocations(&c)
 				return c, ok
+			case OpSetInputs:
+				var c SetInputs
+				ok := r.SetInputs(&c)
+				return c, ok
 			case OpBindShaders:
 				var c BindShaders
 				ok := r.BindShaders(&c)
@@ -57,7 +63,7 @@ func TestGraphicsRecords(t *testing.T) {
 			ok := r.DrawMulti(&c)
 			return c, ok
 		}
-		want := []any{state, buffers, draws, locations, shaders}[n]
+		want := []any{state, buffers, draws, locations, shaders, inputs}[n]
 		if got, ok := read(r); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: %+v, %v, want %+v", r.Op, got, ok, want)
 		}
@@ -71,7 +77,7 @@ func TestGraphicsRecords(t *testing.T) {
 		}
 		n++
 	}
-	if n != 5 || s.Err() != nil {
+	if n != 6 || s.Err() != nil {
 		t.Errorf("%d records, %v", n, s.Err())
 	}
 	if Float(state.Values[0]) != 1.5 {

@@ -6,8 +6,8 @@ import "strconv"
 type Op uint32
 
 // The commands that streams hold. OpDebugLabel, OpPushDescriptorSet, OpBarrier, OpDeviceMask, OpSetState,
-// OpBindVertexBuffers2, OpDrawMulti, OpSetLocations, OpBindShaders, OpBeginRenderPass and OpBeginRendering are the
-// other records. icdgen reads this list, and writes a structure, an encoder and a decoder for each.
+// OpBindVertexBuffers2, OpDrawMulti, OpSetLocations, OpBindShaders, OpSetInputs, OpBeginRenderPass and OpBeginRendering
+// are the other records. icdgen reads this list, and writes a structure, an encoder and a decoder for each.
 const (
 	OpFillBuffer Op = iota + 1
 	OpUpdateBuffer
@@ -73,6 +73,8 @@ func (o Op) String() string {
 		return "vkCmdDrawMultiEXT"
 	case o == OpSetLocations:
 		return "vkCmdSetRenderingAttachmentLocations"
+	case o == OpSetInputs:
+		return "vkCmdSetRenderingInputAttachmentIndices"
 	case o == OpBindShaders:
 		return "vkCmdBindShadersEXT"
 	case o == OpBeginRenderPass:

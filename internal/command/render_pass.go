@@ -14,6 +14,7 @@ const (
 type BeginRenderPass struct {
 	RenderPass  vk.RenderPass
 	Framebuffer vk.Framebuffer
+	Contents    vk.SubpassContents // of the first subpass
 	Area        vk.Rect2D
 	Clears      []vk.ClearValue
 	Views       []vk.ImageView // of a framebuffer without images
@@ -23,16 +24,18 @@ type BeginRenderPass struct {
 // BeginRenderPass records the begin of a render pass. It fails with ErrMemory.
 func (s *Stream) BeginRenderPass(c *BeginRenderPass) error {
 	return s.add(OpBeginRenderPass, []uint64{uint64(c.RenderPass), uint64(c.Framebuffer), uint64(len(c.Clears)),
-		uint64(len(c.Views)), uint64(len(c.Areas))}, bytesAt(&c.Area), bytesOf(c.Clears), bytesOf(c.Views), bytesOf(c.Areas))
+		uint64(len(c.Views)), uint64(len(c.Areas)), uint64(uint32(c.Contents))}, bytesAt(&c.Area), bytesOf(c.Clears),
+		bytesOf(c.Views), bytesOf(c.Areas))
 }
 
 // BeginRenderPass reads a record of the begin of a render pass into c. It returns false when its length does not fit.
 func (r *Record) BeginRenderPass(c *BeginRenderPass) bool {
-	if r.Op != OpBeginRenderPass || len(r.words) < 5 {
+	if r.Op != OpBeginRenderPass || len(r.words) < 6 {
 		return false
 	}
 	c.RenderPass, c.Framebuffer = vk.RenderPass(r.words[0]), vk.Framebuffer(r.words[1])
-	area, rest, ok := structure[vk.Rect2D](r.words[5:])
+	c.Contents = vk.SubpassContents(r.words[5])
+	area, rest, ok := structure[vk.Rect2D](r.words[6:])
 	if !ok {
 		return false
 	}

@@ -27,7 +27,8 @@ var Table = []Variable{
 			"See [profiles.md](profiles.md) and `farside profile`."),
 	row(Watchdog, duration, 30*time.Second, func(s *Settings) *time.Duration { return &s.Watchdog },
 		"`30s`", "How long a dispatch may run in which no workgroup ends, or whose pace says that it would take 20 times as "+
-			"long. After that the device is lost, and a message names the shader and its loop."),
+			"long. Draws have the same limit, with batches of vertices and fragments for workgroups. After that the device is "+
+			"lost, and a message names the shader and its loop."),
 	row("FARSIDE_KERNELS", kernels, KernelsBest, func(s *Settings) *Kernels { return &s.Kernels },
 		"machine code and the fastest kernels that the processor has",
 		"How shaders run: `go` is plain Go, `vector` is vector kernels (AVX2 or NEON; `avx2` is another word for it) "+

@@ -151,9 +151,11 @@ func (r *run) drawView() {
 	for instance := uint64(0); instance < uint64(d.Instances) && r.err == nil; instance++ {
 		r.assembler.begin(r.state)
 		v.beginInstance(uint32(instance))
+		before := instance * uint64(d.Count)
 		for i := uint64(0); i < uint64(d.Count); i++ {
 			if steps++; steps == stopEvery {
 				steps = 0
+				r.reached(before + i)
 				if r.tick(); r.err != nil {
 					return
 				}
@@ -170,6 +172,7 @@ func (r *run) drawView() {
 			r.counts.Counts[countVertices]++
 			if r.assembler.push(index, &p) {
 				r.counts.Counts[countPrimitives]++
+				v.drawn = before + i
 				if v.add(r, &p); r.err != nil {
 					return
 				}

@@ -362,7 +362,7 @@ func (r *run) lend(w *run) error {
 
 // stopShared is Stop for the shader of a worker: what counts is what all workers have done.
 func (r *run) stopShared(uint64) bool {
-	return r.draw.Fragment.Stop(r.parent.bins.asks.Load())
+	return r.draw.Fragment.Stop(r.asked())
 }
 
 // lead is the run that the draw began with.

@@ -13,6 +13,9 @@
 package draw
 
 import (
+	"math"
+	"sync/atomic"
+
 	"farside/compute"
 	"farside/internal/transfer"
 	"farside/internal/vk"
@@ -145,6 +148,25 @@ type Statistics struct {
 	Counts [11]uint64
 }
 
+// Progress is how far a command of one draw or several has come. Any goroutine may ask, one draws.
+type Progress struct {
+	before, share float64       // of the draw under way, in the command
+	part          atomic.Uint64 // the bits of a float64
+}
+
+// Begin is called before each draw of a command: the n-th, from 0, of so many.
+func (p *Progress) Begin(n, of uint64) {
+	p.before, p.share = float64(n)/float64(of), 1/float64(of)
+	p.reached(0)
+}
+
+// Part returns the part of the vertices of the command's draws, in all views, that have been drawn: from 0 to 1. It
+// grows with each batch of vertices.
+func (p *Progress) Part() float64 { return math.Float64frombits(p.part.Load()) }
+
+// reached notes the part of the draw under way.
+func (p *Progress) reached(part float64) { p.part.Store(math.Float64bits(p.before + p.share*part)) }
+
 // Draw is a draw command.
 type Draw struct {
 	State *State
@@ -163,6 +185,7 @@ type Draw struct {
 	DrawIndex    uint32 // of indirect and multi draws
 
 	Statistics *Statistics // nil: nobody counts
+	Progress   *Progress   // nil: nobody asks
 
 	InOrder bool // one core draws, primitive by primitive: what bins are compared with
 }

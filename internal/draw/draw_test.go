@@ -3,6 +3,7 @@ package draw
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,6 +124,28 @@ func TestStop(t *testing.T) {
 	s := newScene(t, vk.FORMAT_R32_SFLOAT, 4, 4, 1, 1)
 	s.Count, s.Instances = 2, math.MaxUint32
 	s.draw(t) // no primitive: at once
+}
+
+// TestProgress: the part of a draw that is done grows from batch to batch, over instances and views, to nearly all.
+func TestProgress(t *testing.T) {
+	for _, views := range []uint32{0, 5} {
+		s := newScene(t, vk.FORMAT_R32_SFLOAT, 4, 4, 1, 1)
+		s.pass.ViewMask, s.state.NoRasterizer = views, true
+		s.Count, s.Instances, s.Progress = 3000, 4, new(Progress)
+		s.Progress.Begin(0, 1)
+		var parts []float64
+		s.Vertex.Stop = func(uint64) bool {
+			parts = append(parts, s.Progress.Part())
+			return false
+		}
+		s.draw(t)
+		if n := len(parts); n < 20 || !slices.IsSorted(parts) || parts[0] > 0.1 || parts[n-1] < 0.9 || parts[n-1] > 1 {
+			t.Errorf("view mask %d: the parts done are %v", views, parts)
+		}
+		if s.Progress.Begin(0, 1); s.Progress.Part() != 0 {
+			t.Errorf("a draw that begins is done to %v", s.Progress.Part())
+		}
+	}
 }
 
 // restarts makes a draw of 2^32-1 instances of nothing but restarts.

@@ -29,6 +29,7 @@ type run struct {
 	tests     fragmentTests
 
 	view   uint32 // of multiview
+	viewed uint32 // views that have been drawn
 	ticks  int    // since Stop was asked
 	counts Statistics
 	err    error
@@ -179,6 +180,7 @@ func (r *run) canJoin() bool {
 
 // drawViews draws for each view.
 func (r *run) drawViews() {
+	r.viewed = 0
 	if r.pass.ViewMask == 0 {
 		r.view = 0
 		r.drawView()
@@ -186,6 +188,16 @@ func (r *run) drawViews() {
 	for mask := r.pass.ViewMask; mask != 0 && r.err == nil; mask &= mask - 1 {
 		r.view = uint32(bits.TrailingZeros32(mask))
 		r.drawView()
+		r.viewed++
+	}
+}
+
+// reached notes how many vertices of the view have been drawn.
+func (r *run) reached(vertices uint64) {
+	if p := r.draw.Progress; p != nil {
+		views := max(bits.OnesCount32(r.pass.ViewMask), 1)
+		inView := float64(vertices) / (float64(r.draw.Count) * float64(r.draw.Instances))
+		p.reached((float64(r.viewed) + inView) / float64(views))
 	}
 }
 
@@ -231,18 +243,17 @@ func ended(b compute.Batch, err error) error {
 	return err
 }
 
-// tickEvery is how many calls of tick go by until Stop is asked: that takes a look at the clock, and writes what other
-// cores do, too.
+// tickEvery is how many calls of tick of a worker go by until Stop is asked: that takes a look at the clock, and writes
+// what other cores do, too.
 const tickEvery = 8
 
 // tick asks now and then whether the draw is to end; it is called once for each batch, and for each so many steps of
 // other loops.
 func (r *run) tick() {
-	if r.ticks++; r.ticks < tickEvery {
+	if r.ticks++; r.parent != nil && r.ticks < tickEvery {
 		return
 	}
-	r.ticks = 0
-	asked := r.lead().bins.asks.Add(tickEvery)
+	asked := r.asked()
 	for _, v := range [2]*compute.Environment{r.draw.Vertex, r.draw.Fragment} {
 		if v != nil && v.Stop != nil {
 			if v.Stop(asked) && r.err == nil {
@@ -251,6 +262,13 @@ func (r *run) tick() {
 			return
 		}
 	}
+}
+
+// asked is how many batches all cores have done.
+func (r *run) asked() uint64 {
+	n := r.lead().bins.asks.Add(uint64(r.ticks))
+	r.ticks = 0
+	return n
 }
 
 // statistics are numbered as the bits of VkQueryPipelineStatisticFlagBits.

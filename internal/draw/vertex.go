@@ -33,6 +33,7 @@ type vertexStage struct {
 	builtIns []builtIn
 	lanes    int
 
+	drawn      uint64 // vertices of the view, all instances, before those of the primitive that is added
 	instance   uint32 // counted from 0
 	vertices   []uint32
 	instances  []uint32
@@ -185,6 +186,7 @@ func (v *vertexStage) flush(r *run) {
 	if n == 0 || r.err != nil {
 		return
 	}
+	r.reached(v.drawn)
 	if r.tick(); r.err != nil {
 		return
 	}

@@ -97,7 +97,8 @@ func (b *bindings) ready(r *replay) {
 	b.dispatch.Bindings = b
 	b.dispatch.PushConstants = b.constants[:]
 	b.dispatch.Stop = func(ended uint64) bool {
-		return r.device.stopped() || r.device.Watchdog > 0 && b.watchdog.barks(r.device.Watchdog, ended)
+		return r.device.stopped() || r.device.Watchdog > 0 &&
+			b.watchdog.barks(r.device.Watchdog, ended, float64(ended)/workgroups(b.dispatch.Groups))
 	}
 	b.dispatch.Clock = Now
 	b.dispatch.Print = r.device.Print
@@ -300,7 +301,7 @@ func (r *replay) execute(base, groups [3]uint32, rules dispatchRules) error {
 		return nil
 	}
 	if r.device.Watchdog > 0 {
-		b.watchdog.begin(groups)
+		b.watchdog.begin()
 	}
 	b.dispatch.Base, b.dispatch.Groups = base, groups
 	switch err := p.Program.Run(&b.dispatch); {

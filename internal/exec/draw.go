@@ -17,6 +17,7 @@ type drawRules struct {
 
 	states  *stateRules // that dynamic states were set
 	objects *objectRules
+	values  *valueRules
 }
 
 // The rules of each draw command. Some are the same for the two commands that are one kind of record.
@@ -26,6 +27,7 @@ var (
 		outputs:       &plainOutputs,
 		states:        &plainStates,
 		objects:       &plainObjects,
+		values:        &plainValues,
 		pipeline:      vk.VUID_vkCmdDraw_None_08606,
 		sets:          vk.VUID_vkCmdDraw_None_08600,
 		buffers:       vk.VUID_vkCmdDraw_None_04007,
@@ -43,6 +45,7 @@ var (
 		outputs:       &indexedOutputs,
 		states:        &indexedStates,
 		objects:       &indexedObjects,
+		values:        &indexedValues,
 		pipeline:      vk.VUID_vkCmdDrawIndexed_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexed_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexed_None_04007,
@@ -61,6 +64,7 @@ var (
 		outputs:       &indirectDrawsOutputs,
 		states:        &indirectDrawsStates,
 		objects:       &indirectDrawsObjects,
+		values:        &indirectDrawsValues,
 		pipeline:      vk.VUID_vkCmdDrawIndirect_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndirect_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndirect_None_04007,
@@ -78,6 +82,7 @@ var (
 		outputs:       &indexedIndirectDrawsOutputs,
 		states:        &indexedIndirectDrawsStates,
 		objects:       &indexedIndirectDrawsObjects,
+		values:        &indexedIndirectDrawsValues,
 		pipeline:      vk.VUID_vkCmdDrawIndexedIndirect_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexedIndirect_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexedIndirect_None_04007,
@@ -96,6 +101,7 @@ var (
 		outputs:       &countedOutputs,
 		states:        &countedStates,
 		objects:       &countedObjects,
+		values:        &countedValues,
 		pipeline:      vk.VUID_vkCmdDrawIndirectCount_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndirectCount_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndirectCount_None_04007,
@@ -113,6 +119,7 @@ var (
 		outputs:       &indexedCountedOutputs,
 		states:        &indexedCountedStates,
 		objects:       &indexedCountedObjects,
+		values:        &indexedCountedValues,
 		pipeline:      vk.VUID_vkCmdDrawIndexedIndirectCount_None_08606,
 		sets:          vk.VUID_vkCmdDrawIndexedIndirectCount_None_08600,
 		buffers:       vk.VUID_vkCmdDrawIndexedIndirectCount_None_04007,
@@ -131,6 +138,7 @@ var (
 		outputs:       &multiOutputs,
 		states:        &multiStates,
 		objects:       &multiObjects,
+		values:        &multiValues,
 		pipeline:      vk.VUID_vkCmdDrawMultiEXT_None_08606,
 		sets:          vk.VUID_vkCmdDrawMultiEXT_None_08600,
 		buffers:       vk.VUID_vkCmdDrawMultiEXT_None_04007,
@@ -148,6 +156,7 @@ var (
 		outputs:       &indexedMultiOutputs,
 		states:        &indexedMultiStates,
 		objects:       &indexedMultiObjects,
+		values:        &indexedMultiValues,
 		pipeline:      vk.VUID_vkCmdDrawMultiIndexedEXT_None_08606,
 		sets:          vk.VUID_vkCmdDrawMultiIndexedEXT_None_08600,
 		buffers:       vk.VUID_vkCmdDrawMultiIndexedEXT_None_04007,
@@ -168,14 +177,14 @@ func (r *replay) drawCommand(record *command.Record) error {
 	switch record.Op {
 	case command.OpDraw:
 		if c := new(command.Draw); record.Draw(c) {
-			if err := r.prepare(&plainRules, false); err != nil {
+			if err := r.prepare(&plainRules, false, 1); err != nil {
 				return err
 			}
 			return r.drawOne(c.FirstVertex, c.VertexCount, 0, c.FirstInstance, c.InstanceCount, 0)
 		}
 	case command.OpDrawIndexed:
 		if c := new(command.DrawIndexed); record.DrawIndexed(c) {
-			if err := r.prepare(&indexedRules, true); err != nil {
+			if err := r.prepare(&indexedRules, true, 1); err != nil {
 				return err
 			}
 			return r.drawOne(c.FirstIndex, c.IndexCount, c.VertexOffset, c.FirstInstance, c.InstanceCount, 0)
@@ -211,7 +220,7 @@ func (r *replay) drawMulti(c *command.DrawMulti) error {
 	if c.Indexed {
 		rules = &indexedMultiRules
 	}
-	if err := r.prepare(rules, c.Indexed); err != nil {
+	if err := r.prepare(rules, c.Indexed, uint64(len(c.Draws))); err != nil {
 		return err
 	}
 	for i := range c.Draws {
@@ -294,7 +303,7 @@ func (r *replay) drawIndirect(h vk.Buffer, offset, count uint64, stride uint32, 
 		return invalid(room, "%d draws of %d bytes, %d bytes apart from offset %d on, reach beyond the buffer of %d bytes",
 			count, size, stride, offset, length)
 	}
-	if err := r.prepare(rules.drawRules, rules.indexed); err != nil || count == 0 {
+	if err := r.prepare(rules.drawRules, rules.indexed, count); err != nil || count == 0 {
 		return err
 	}
 	r.accessed(h, offset, (count-1)*uint64(stride)+size, true, false)
@@ -340,7 +349,8 @@ func (r *replay) drawCounted(h vk.Buffer, offset uint64, counter vk.Buffer, at u
 // forGraphics says whether a record is one of those that queues with graphics alone execute.
 func forGraphics(op command.Op) bool {
 	switch op {
-	case command.OpSetState, command.OpSetLocations, command.OpBindVertexBuffers2, command.OpDrawMulti:
+	case command.OpSetState, command.OpSetLocations, command.OpSetInputs, command.OpBindVertexBuffers2,
+		command.OpDrawMulti:
 		return true
 	}
 	return op >= command.OpBindIndexBuffer && op <= command.OpEndQuery
@@ -356,6 +366,11 @@ func (r *replay) graphicsCommand(record *command.Record) error {
 	case command.OpSetLocations:
 		if c := new(command.SetLocations); record.SetLocations(c) {
 			return r.setLocations(c.Locations)
+		}
+	case command.OpSetInputs:
+		if c := new(command.SetInputs); record.SetInputs(c) {
+			r.setInputs(c.Inputs)
+			return nil
 		}
 	case command.OpBindVertexBuffers2:
 		if c := new(command.BindVertexBuffers2); record.BindVertexBuffers2(c) {

@@ -51,6 +51,9 @@ type dynamics struct {
 
 	blends   [MaxColors]draw.Blend
 	unwanted uint32 // attachments for which colour writes are disabled: a bit each
+	// The attachments for which the last vkCmdSetColorBlendEnableEXT, vkCmdSetColorWriteMaskEXT and
+	// vkCmdSetColorWriteEnableEXT have set a value, likewise.
+	enabled, masked, decided uint32
 
 	bindings   [MaxVertexBindings]draw.VertexBinding
 	described  uint32 // bindings that vkCmdSetVertexInputEXT has described: a bit each
@@ -213,19 +216,22 @@ var stateRows = [...]stateRow{
 			s.StippleFactor, s.StipplePattern = d.StippleFactor, d.StipplePattern
 		}},
 	{state: vk.DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT, values: -1, set: attachments(1,
-		vk.VUID_vkCmdSetColorBlendEnableEXT_pColorBlendEnables_parameter, func(d *dynamics, i uint32, v []uint32) bool {
+		vk.VUID_vkCmdSetColorBlendEnableEXT_pColorBlendEnables_parameter,
+		func(d *dynamics) *uint32 { return &d.enabled }, func(d *dynamics, i uint32, v []uint32) bool {
 			d.blends[i].BlendEnable = vk.Bool32(v[0])
 			return true
 		})},
 	{state: vk.DYNAMIC_STATE_COLOR_WRITE_MASK_EXT, values: -1, set: attachments(1,
-		vk.VUID_vkCmdSetColorWriteMaskEXT_pColorWriteMasks_parameter, func(d *dynamics, i uint32, v []uint32) bool {
+		vk.VUID_vkCmdSetColorWriteMaskEXT_pColorWriteMasks_parameter,
+		func(d *dynamics) *uint32 { return &d.masked }, func(d *dynamics, i uint32, v []uint32) bool {
 			d.blends[i].ColorWriteMask = vk.ColorComponentFlags(v[0])
 			return v[0] <= 15
 		})},
 	{state: vk.DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT, values: -1, set: attachments(6,
-		vk.VUID_vkCmdSetColorBlendEquationEXT_pColorBlendEquations_parameter, setEquation)},
+		vk.VUID_vkCmdSetColorBlendEquationEXT_pColorBlendEquations_parameter, nil, setEquation)},
 	{state: vk.DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT, values: -1, set: attachments(1,
-		vk.VUID_vkCmdSetColorWriteEnableEXT_pColorWriteEnables_parameter, func(d *dynamics, i uint32, v []uint32) bool {
+		vk.VUID_vkCmdSetColorWriteEnableEXT_pColorWriteEnables_parameter,
+		func(d *dynamics) *uint32 { return &d.decided }, func(d *dynamics, i uint32, v []uint32) bool {
 			if d.unwanted &^= 1 << i; v[0] == 0 {
 				d.unwanted |= 1 << i
 			}
@@ -269,19 +275,26 @@ func faces(rule vk.VUID, set func(*draw.Stencil, []uint32)) func(*dynamics, []ui
 }
 
 // attachments is the set of a state of colour attachments: the first, then size values for each. What is set for those
-// beyond MaxColors is of no use. set says whether the values are in order.
-func attachments(size int, rule vk.VUID, set func(d *dynamics, i uint32, v []uint32) bool) func(*dynamics,
-	[]uint32) error {
+// beyond MaxColors is of no use. last is where it notes the attachments; nil: nowhere. set says whether the values are
+// in order.
+func attachments(size int, rule vk.VUID, last func(d *dynamics) *uint32,
+	set func(d *dynamics, i uint32, v []uint32) bool) func(*dynamics, []uint32) error {
 	return func(d *dynamics, v []uint32) error {
 		if len(v) == 0 || (len(v)-1)%size != 0 {
 			return invalid(vk.NoVUID, "the recorded command is damaged")
 		}
 		first, list := v[0], v[1:]
+		noted := new(uint32)
+		if last != nil {
+			noted = last(d)
+			*noted = 0
+		}
 		for i := 0; len(list) > 0 && uint64(first)+uint64(i) < MaxColors; i++ {
 			if !set(d, first+uint32(i), list[:size]) {
 				return invalid(rule, "the value of attachment %d is %d", int(first)+i, list[:size])
 			}
 			list = list[size:]
+			*noted |= 1 << (first + uint32(i))
 		}
 		return nil
 	}

@@ -278,6 +278,7 @@ func seeds(f *testing.F) [][]byte {
 		func(s *command.Stream) error { return s.ExecuteCommands([]vk.CommandBuffer{1, 1}) },
 		func(s *command.Stream) error { return s.WriteBufferMarkerAMD(0, 2, 4, 9) },
 		func(s *command.Stream) error { return s.SetLocations([]uint32{1, 0}) },
+		func(s *command.Stream) error { return s.SetInputs([]uint32{1, 0, command.InputWithout, 2}) },
 		func(s *command.Stream) error { return s.DebugLabel(command.LabelBegin, [4]float32{}, "label") },
 		func(s *command.Stream) error {
 			return errors.Join(s.BindPipeline(compute1, 1), s.PushConstants(0, 0, 8, []byte("12345678")), s.Dispatch(2, 3, 4))

@@ -52,6 +52,8 @@ type graphics struct {
 	indexed  bool         // index is bound
 
 	draw           draw.Draw
+	progress       draw.Progress // of the command under way
+	draws          uint64        // of the command under way
 	series         draw.Series
 	drawing        bool       // series may have draws that wait
 	last           int        // the index of the last draw
@@ -81,13 +83,14 @@ func (g *graphics) ready(r *replay) {
 		DeviceIndex: r.device.Index, PushConstants: r.bound.constants[:], Bindings: &g.bindings, Print: r.device.Print,
 		Clock: Now,
 		Stop: func(ended uint64) bool {
-			return r.device.stopped() || r.device.Watchdog > 0 && g.watchdog.barks(r.device.Watchdog, ended)
+			return r.device.stopped() || r.device.Watchdog > 0 && g.watchdog.barks(r.device.Watchdog, ended, g.progress.Part())
 		},
 	}
 	g.pixels = g.vertex
 	g.draw.State, g.draw.Vertex, g.draw.Fragment = &g.state, &g.vertex, &g.pixels
 	g.draw.Buffers = g.buffers[:]
 	g.draw.InOrder = r.device.DrawInOrder
+	g.draw.Progress = &g.progress
 }
 
 // begin makes the state that a command buffer begins with: nothing is bound, no dynamic state is set.
@@ -234,9 +237,9 @@ func (r *replay) bindIndexBuffer(h vk.Buffer, offset, size uint64, indices vk.In
 	return nil
 }
 
-// prepare makes the draw of what is bound: all but what the command says. Nothing is there to be drawn to without a
-// render pass.
-func (r *replay) prepare(rules *drawRules, indexed bool) error {
+// prepare makes the draw of what is bound: all but what the command says, which has so many draws. Nothing is there to
+// be drawn to without a render pass.
+func (r *replay) prepare(rules *drawRules, indexed bool, draws uint64) error {
 	g := &r.graphics
 	if r.pass == nil {
 		return invalid(rules.pass, "no render pass is under way")
@@ -270,6 +273,7 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 		}
 		g.draw.Pass, g.changed = r.pass, false
 		r.tellUnset(p.Graphics, rules)
+		r.tellValues(p.Graphics, rules)
 		if o := p.Graphics.Output; o != nil {
 			r.tellOutput(o, rules.outputs)
 		}
@@ -286,8 +290,8 @@ func (r *replay) prepare(rules *drawRules, indexed bool) error {
 	if r.device.Watch != nil {
 		r.watchVertices(indexed)
 	}
-	if r.device.Watchdog > 0 && !g.drawing {
-		g.watchdog.begin([3]uint32{}) // how many batches a draw has is not known: only a pause counts
+	if g.draws = draws; r.device.Watchdog > 0 {
+		g.watchdog.begin() // before the command's progress
 	}
 	return nil
 }
@@ -460,6 +464,7 @@ func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, inst
 	d := &g.draw
 	d.First, d.Count, d.VertexOffset = first, count, vertexOffset
 	d.Instance, d.Instances, d.DrawIndex = instance, instances, index
+	g.progress.Begin(uint64(index), g.draws)
 	if !g.drawing {
 		g.drawing = true
 		if d.Statistics = nil; len(g.queries) > 0 {

@@ -18,7 +18,9 @@ type Inheritance struct {
 	Continues   bool           // a render pass or a dynamic rendering
 	Framebuffer vk.Framebuffer // of the render pass; 0: it may be any
 	Flags       vk.RenderingFlags
-	Samples     uint32 // of the rendering's attachments
+	Samples     uint32   // of the rendering's attachments
+	Locations   []uint32 // of its colour attachments; none: those of the same numbers
+	Inputs      []uint32 // the input attachments that the attachments are, as in command.SetInputs; none: as in passes
 
 	Occlusion, Precise bool // such queries may be active
 	Statistics         vk.QueryPipelineStatisticFlags
@@ -28,7 +30,7 @@ type Inheritance struct {
 func (i *Inheritance) Begin(continues bool) {
 	i.Pass, i.Subpass, i.ViewMask, i.Colors, i.Depth, i.Stencil = nil, 0, 0, i.Colors[:0], 0, 0
 	i.told.Store(0)
-	i.Continues, i.Framebuffer, i.Flags, i.Samples = continues, 0, 0, 0
+	i.Continues, i.Framebuffer, i.Flags, i.Samples, i.Locations, i.Inputs = continues, 0, 0, 0, nil, nil
 	i.Occlusion, i.Precise, i.Statistics = false, false, 0
 }
 
@@ -91,6 +93,7 @@ func (r *replay) tellContinued(i *Inheritance, tell func(bit uint32, rule vk.VUI
 			tell(21, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_00099, "names framebuffer %#x, and the render pass has %#x",
 				uint64(i.Framebuffer), uint64(s.framebuffer))
 		}
+		r.tellContents(tell)
 		return
 	}
 	if s.flags&secondary == 0 {
@@ -114,4 +117,34 @@ func (r *replay) tellContinued(i *Inheritance, tell func(bit uint32, rule vk.VUI
 	}
 	samples(25, r.pass.Depth.Image != nil, vk.VUID_vkCmdExecuteCommands_pNext_06036)
 	samples(26, r.pass.Stencil.Image != nil, vk.VUID_vkCmdExecuteCommands_pNext_06037)
+	r.tellMapped(i, tell)
+}
+
+// tellMapped holds a secondary command buffer to what the colour attachments are for shaders.
+func (r *replay) tellMapped(i *Inheritance, tell func(bit uint32, rule vk.VUID, format string, args ...any)) {
+	count := len(r.pass.Colors)
+	for n := range r.pass.Colors {
+		if own, has := location(i.Locations, n), location(r.pass.ColorLocations, n); own != has {
+			tell(29, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_09504,
+				"says that attachment %d has location %d, and it has %d", n, int32(own), int32(has))
+		}
+	}
+	for n := range count + 2 {
+		if own, has := inputOf(i.Inputs, n, count), inputOf(r.passes.inputs, n, count); own != has {
+			tell(30, vk.VUID_vkCmdExecuteCommands_pCommandBuffers_09505,
+				"says that attachment %d is input attachment %d, and it is %d", n, int32(own), int32(has))
+		}
+	}
+}
+
+// tellContents tells of a subpass that was not begun for secondary command buffers.
+func (r *replay) tellContents(tell func(bit uint32, rule vk.VUID, format string, args ...any)) {
+	switch contents := r.passes.contents; {
+	case contents == vk.SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS,
+		contents == vk.SUBPASS_CONTENTS_INLINE_AND_SECONDARY_COMMAND_BUFFERS_KHR:
+	case r.passes.instance.Subpass() == 0:
+		tell(27, vk.VUID_vkCmdExecuteCommands_contents_09680, "is executed in a render pass that was begun with %v", contents)
+	default:
+		tell(28, vk.VUID_vkCmdExecuteCommands_None_09681, "is executed in a subpass that was begun with %v", contents)
+	}
 }

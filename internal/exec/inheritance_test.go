@@ -11,10 +11,17 @@ import (
 // TestInheritance: a secondary command buffer that is executed elsewhere than it says is told of once, and executed.
 func TestInheritance(t *testing.T) {
 	const secondary = vk.RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT
-	inPass := func(s *command.Stream) error {
-		return s.BeginRenderPass(&command.BeginRenderPass{RenderPass: 1, Framebuffer: 1, Area: area(16, 8),
-			Clears: make([]vk.ClearValue, 1)})
+	begun := func(contents vk.SubpassContents) func(s *command.Stream) error {
+		return func(s *command.Stream) error {
+			return s.BeginRenderPass(&command.BeginRenderPass{RenderPass: 1, Framebuffer: 1, Area: area(16, 8),
+				Contents: contents, Clears: make([]vk.ClearValue, 1)})
+		}
 	}
+	inPass := begun(vk.SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS)
+	next := func(contents vk.SubpassContents) func(s *command.Stream) error {
+		return func(s *command.Stream) error { return errors.Join(inPass(s), s.NextSubpass(contents)) }
+	}
+	second := func(i *Inheritance) { i.Subpass = 1 }
 	rendering := func(flags vk.RenderingFlags, mask uint32, depth, stencil vk.ImageView) func(*command.Stream) error {
 		return func(s *command.Stream) error {
 			return s.BeginRendering(&command.BeginRendering{Area: area(16, 8), Layers: 1, ViewMask: mask, Flags: flags,
@@ -22,6 +29,10 @@ func TestInheritance(t *testing.T) {
 		}
 	}
 	inRendering := rendering(secondary, 0, 2, 0)
+	mapped := func(s *command.Stream) error {
+		return errors.Join(inRendering(s), s.SetLocations([]uint32{3, 1}),
+			s.SetInputs([]uint32{0, 2, 1, command.InputWithout}))
+	}
 	query := func(pool vk.QueryPool, flags vk.QueryControlFlags) func(*command.Stream) error {
 		return func(s *command.Stream) error { return s.BeginQuery(pool, 0, flags) }
 	}
@@ -49,6 +60,14 @@ func TestInheritance(t *testing.T) {
 	}{
 		{"nothing", outside, same, ""},
 		{"a pass", inPass, ofPass(same), ""},
+		{"both contents", begun(vk.SUBPASS_CONTENTS_INLINE_AND_SECONDARY_COMMAND_BUFFERS_KHR), ofPass(same), ""},
+		{"contents of the next subpass", next(vk.SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS), ofPass(second), ""},
+		{"locations and inputs", mapped, ofRendering(func(i *Inheritance) {
+			i.Locations, i.Inputs = []uint32{3, 1}, []uint32{0, 2, 1, command.InputWithout}
+		}), ""},
+		{"those that there are without asking", inRendering, ofRendering(func(i *Inheritance) {
+			i.Locations, i.Inputs = []uint32{0, 1}, []uint32{0, 1, command.InputWithout, command.InputWithout}
+		}), ""},
 		{"its framebuffer", inPass, ofPass(func(i *Inheritance) { i.Framebuffer = 1 }), ""},
 		{"a rendering", inRendering, ofRendering(same), ""},
 		{"both queries", query(2, 0), func(i *Inheritance) { i.Occlusion = true }, ""},
@@ -63,6 +82,12 @@ func TestInheritance(t *testing.T) {
 		{"another subpass", inPass, ofPass(func(i *Inheritance) { i.Subpass = 1 }), rule("pCommandBuffers-06019")},
 		{"another framebuffer", inPass, ofPass(func(i *Inheritance) { i.Framebuffer = 2 }), rule("pCommandBuffers-00099")},
 		{"a pass in a rendering", inRendering, ofPass(same), rule("pBeginInfo-06025")},
+		{"inline contents", begun(vk.SUBPASS_CONTENTS_INLINE), ofPass(same), rule("contents-09680")},
+		{"inline contents of the next subpass", next(vk.SUBPASS_CONTENTS_INLINE), ofPass(second), rule("None-09681")},
+		{"locations", mapped, ofRendering(func(i *Inheritance) { i.Inputs = []uint32{0, 2, 1, command.InputWithout} }),
+			rule("pCommandBuffers-09504")},
+		{"inputs", mapped, ofRendering(func(i *Inheritance) { i.Locations = []uint32{3, 1} }),
+			rule("pCommandBuffers-09505")},
 		{"contents", rendering(0, 0, 2, 0), ofRendering(same), rule("flags-06024")},
 		{"flags", inRendering, ofRendering(func(i *Inheritance) { i.Flags = vk.RENDERING_SUSPENDING_BIT }),
 			rule("flags-06026")},
@@ -76,6 +101,9 @@ func TestInheritance(t *testing.T) {
 		{"no stencils", inRendering, ofRendering(func(i *Inheritance) { i.Stencil = 1 }), rule("pStencilAttachment-06775")},
 		{"samples", inRendering, ofRendering(func(i *Inheritance) { i.Samples = 4 }),
 			rule("pNext-06035") + rule("pNext-06036")},
+		{"samples of stencils", rendering(secondary, 0, 0, 2), ofRendering(func(i *Inheritance) {
+			i.Depth, i.Stencil, i.Colors[0], i.Samples = 0, vk.FORMAT_D24_UNORM_S8_UINT, 0, 4
+		}), rule("imageView-06028") + rule("pNext-06035") + rule("pNext-06037")},
 		{"a query", query(2, 0), same, rule("commandBuffer-00101")},
 		{"precision", query(2, vk.QUERY_CONTROL_PRECISE_BIT), func(i *Inheritance) { i.Occlusion = true },
 			rule("commandBuffer-00102")},

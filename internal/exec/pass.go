@@ -41,6 +41,7 @@ type passes struct {
 	flags    vk.RenderingFlags
 	// framebuffer is that of an instance that is no dynamic rendering.
 	framebuffer vk.Framebuffer
+	contents    vk.SubpassContents // of its current subpass
 	// What a begin makes is kept for the next one.
 	views  []draw.Target
 	form   pass.RenderPass
@@ -48,6 +49,9 @@ type passes struct {
 	loops  bool // draws may sample the instance's attachments
 	// locations is room for those of the instance's colour attachments.
 	locations [MaxColors]uint32
+	// inputs are the numbers of the input attachments that the attachments are, as in command.SetInputs; none: those of
+	// the same numbers for colours, and none for depths and stencils.
+	inputs []uint32
 }
 
 // setLocations says which outputs of fragment shaders the colour attachments get until the rendering ends.
@@ -62,6 +66,31 @@ func (r *replay) setLocations(list []uint32) error {
 	r.pass.ColorLocations = r.passes.locations[:copy(r.passes.locations[:], list)]
 	r.graphics.changed = true
 	return nil
+}
+
+// setInputs says which input attachments the attachments are until the rendering ends. Draws don't go by it.
+func (r *replay) setInputs(list []uint32) {
+	switch {
+	case r.pass == nil || !r.passes.dynamic:
+		r.told(vk.VUID_vkCmdSetRenderingInputAttachmentIndices_renderpass, "ignored: no dynamic rendering is under way")
+	case len(list)-2 != len(r.pass.Colors):
+		r.told(vk.VUID_vkCmdSetRenderingInputAttachmentIndices_pInputAttachmentIndexInfo_09517,
+			"ignored: %d numbers for %d colour attachments", len(list)-2, len(r.pass.Colors))
+	default:
+		r.passes.inputs = append(r.passes.inputs[:0], list...)
+		r.graphics.changed = true
+	}
+}
+
+// inputOf is the number of the input attachment that an attachment of count colours, depths or stencils is.
+func inputOf(list []uint32, i, count int) uint32 {
+	switch {
+	case len(list) == count+2:
+		return list[i]
+	case i < count:
+		return uint32(i)
+	}
+	return command.InputWithout
 }
 
 // view looks up an attachment.
@@ -116,6 +145,7 @@ func (r *replay) started(info *pass.Info, areas []vk.Rect2D, dynamic bool) error
 		return err
 	}
 	r.passes.dynamic, r.pass = dynamic, r.passes.instance.Pass()
+	r.passes.inputs = r.passes.inputs[:0]
 	r.graphics.changed = true
 	return nil
 }
@@ -155,7 +185,7 @@ func (r *replay) beginRenderPass(c *command.BeginRenderPass) error {
 		}
 		r.passes.views = append(r.passes.views, t)
 	}
-	r.passes.framebuffer = c.Framebuffer
+	r.passes.framebuffer, r.passes.contents = c.Framebuffer, c.Contents
 	return r.started(&pass.Info{Pass: p, Views: r.passes.views, Clears: c.Clears, Area: c.Area, Extent: f.Extent,
 		Layers: f.Layers}, c.Areas, false)
 }
@@ -242,11 +272,11 @@ func (r *replay) renderedView(h vk.ImageView, aspect vk.ImageAspectFlags, load v
 	return n, nil
 }
 
-func (r *replay) nextSubpass() error {
+func (r *replay) nextSubpass(contents vk.SubpassContents) error {
 	if r.pass == nil || r.passes.dynamic {
 		return invalid(vk.VUID_vkCmdNextSubpass_renderpass, "no render pass is under way")
 	}
-	r.graphics.changed = true
+	r.graphics.changed, r.passes.contents = true, contents
 	return r.passes.instance.Next()
 }
 
@@ -288,7 +318,7 @@ func (r *replay) passCommand(record *command.Record) error {
 		}
 	case command.OpNextSubpass:
 		if c := new(command.NextSubpass); record.NextSubpass(c) {
-			return r.nextSubpass()
+			return r.nextSubpass(c.Contents)
 		}
 	case command.OpEndRenderPass:
 		if c := new(command.EndRenderPass); record.EndRenderPass(c) {

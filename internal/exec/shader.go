@@ -27,6 +27,7 @@ type Shader struct {
 	Sets    []*descriptor.Layout // of its layout; nil where that has none
 	Uses    []uint32             // the numbers of the sets that it uses
 	Push    []vk.PushConstantRange
+	Inputs  []uint32      // the InputAttachmentIndex of each input attachment that it reads
 	Needs   DynamicStates // that draws ask for on the device
 	Link    *Link         // nil: it is linked to none
 	Base    bool          // made with VK_SHADER_CREATE_DISPATCH_BASE_BIT_EXT

@@ -33,10 +33,10 @@ func TestWatchdogBarks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w watchdog
-			w.begin(c.groups)
+			w.begin()
 			for _, l := range c.looks {
-				w.start = time.Now().Add(-time.Duration(l.after * float64(time.Second)))
-				if got := w.barks(most, l.ended); got != l.barks {
+				now := time.Duration(w.start.Load()) + time.Duration(l.after*float64(time.Second))
+				if got := w.barksAt(now, most, l.ended, float64(l.ended)/workgroups(c.groups)); got != l.barks {
 					t.Errorf("after %v s and %d workgroups: %v", l.after, l.ended, got)
 				}
 			}

@@ -220,9 +220,15 @@ const (
 	VUID_VkAcquireNextImageInfoKHR_semaphore_parameter
 	VUID_VkAcquireNextImageInfoKHR_swapchain_01675
 	VUID_VkAcquireNextImageInfoKHR_swapchain_parameter
+	VUID_VkAttachmentDescription2_attachmentFeedbackLoopLayout_07309
+	VUID_VkAttachmentDescription2_attachmentFeedbackLoopLayout_07310
+	VUID_VkAttachmentDescription2_dynamicRenderingLocalRead_09544
+	VUID_VkAttachmentDescription2_dynamicRenderingLocalRead_09545
 	VUID_VkAttachmentDescription2_loadOp_parameter
 	VUID_VkAttachmentDescription2_samples_08745
 	VUID_VkAttachmentDescription2_stencilLoadOp_parameter
+	VUID_VkAttachmentReference2_attachmentFeedbackLoopLayout_07311
+	VUID_VkAttachmentReference2_dynamicRenderingLocalRead_09546
 	VUID_VkBindBufferMemoryDeviceGroupInfo_deviceIndexCount_01606
 	VUID_VkBindBufferMemoryDeviceGroupInfo_pDeviceIndices_01607
 	VUID_VkBindBufferMemoryInfo_None_10739
@@ -579,6 +585,9 @@ const (
 	VUID_VkGraphicsPipelineCreateInfo_stage_02096
 	VUID_VkGraphicsPipelineCreateInfo_stage_06897
 	VUID_VkGraphicsPipelineCreateInfo_stippledLineEnable_02767
+	VUID_VkHostImageLayoutTransitionInfo_attachmentFeedbackLoopLayout_07313
+	VUID_VkHostImageLayoutTransitionInfo_dynamicRenderingLocalRead_09551
+	VUID_VkHostImageLayoutTransitionInfo_dynamicRenderingLocalRead_09552
 	VUID_VkHostImageLayoutTransitionInfo_image_01932
 	VUID_VkHostImageLayoutTransitionInfo_image_03320
 	VUID_VkHostImageLayoutTransitionInfo_image_09055
@@ -641,6 +650,12 @@ const (
 	VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_drmFormatModifier_02264
 	VUID_VkImageDrmFormatModifierExplicitCreateInfoEXT_size_02267
 	VUID_VkImageDrmFormatModifierListCreateInfoEXT_pDrmFormatModifiers_02263
+	VUID_VkImageMemoryBarrier2_attachmentFeedbackLoopLayout_07313
+	VUID_VkImageMemoryBarrier2_dynamicRenderingLocalRead_09551
+	VUID_VkImageMemoryBarrier2_dynamicRenderingLocalRead_09552
+	VUID_VkImageMemoryBarrier_attachmentFeedbackLoopLayout_07313
+	VUID_VkImageMemoryBarrier_dynamicRenderingLocalRead_09551
+	VUID_VkImageMemoryBarrier_dynamicRenderingLocalRead_09552
 	VUID_VkImageMemoryRequirementsInfo2_image_01589
 	VUID_VkImageMemoryRequirementsInfo2_image_01590
 	VUID_VkImageMemoryRequirementsInfo2_image_parameter
@@ -1261,6 +1276,7 @@ const (
 	VUID_vkCmdBeginRenderPass2_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass2_commandBuffer_parameter
 	VUID_vkCmdBeginRenderPass2_commandBuffer_recording
+	VUID_vkCmdBeginRenderPass2_pSubpassBeginInfo_parameter
 	VUID_vkCmdBeginRenderPass_bufferlevel
 	VUID_vkCmdBeginRenderPass_commandBuffer_cmdpool
 	VUID_vkCmdBeginRenderPass_commandBuffer_parameter
@@ -1609,6 +1625,9 @@ const (
 	VUID_vkCmdDispatch_groupCountX_00386
 	VUID_vkCmdDispatch_groupCountY_00387
 	VUID_vkCmdDispatch_groupCountZ_00388
+	VUID_vkCmdDrawIndexedIndirectCount_InputAttachmentIndex_09597
+	VUID_vkCmdDrawIndexedIndirectCount_Input_07939
+	VUID_vkCmdDrawIndexedIndirectCount_Input_08734
 	VUID_vkCmdDrawIndexedIndirectCount_None_04007
 	VUID_vkCmdDrawIndexedIndirectCount_None_04876
 	VUID_vkCmdDrawIndexedIndirectCount_None_04877
@@ -1663,6 +1682,7 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_None_10772
 	VUID_vkCmdDrawIndexedIndirectCount_None_10862
 	VUID_vkCmdDrawIndexedIndirectCount_None_10864
+	VUID_vkCmdDrawIndexedIndirectCount_attachmentCount_07750
 	VUID_vkCmdDrawIndexedIndirectCount_buffer_02709
 	VUID_vkCmdDrawIndexedIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirectCount_colorAttachmentCount_06179
@@ -1680,6 +1700,8 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndexedIndirectCount_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndexedIndirectCount_firstAttachment_07476
+	VUID_vkCmdDrawIndexedIndirectCount_firstAttachment_07478
 	VUID_vkCmdDrawIndexedIndirectCount_logicOp_04878
 	VUID_vkCmdDrawIndexedIndirectCount_maxDrawCount_03143
 	VUID_vkCmdDrawIndexedIndirectCount_multisampledRenderToSingleSampled_07285
@@ -1694,6 +1716,9 @@ const (
 	VUID_vkCmdDrawIndexedIndirectCount_viewMask_06178
 	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03417
 	VUID_vkCmdDrawIndexedIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndexedIndirect_InputAttachmentIndex_09597
+	VUID_vkCmdDrawIndexedIndirect_Input_07939
+	VUID_vkCmdDrawIndexedIndirect_Input_08734
 	VUID_vkCmdDrawIndexedIndirect_None_04007
 	VUID_vkCmdDrawIndexedIndirect_None_04876
 	VUID_vkCmdDrawIndexedIndirect_None_04877
@@ -1748,6 +1773,7 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_None_10772
 	VUID_vkCmdDrawIndexedIndirect_None_10862
 	VUID_vkCmdDrawIndexedIndirect_None_10864
+	VUID_vkCmdDrawIndexedIndirect_attachmentCount_07750
 	VUID_vkCmdDrawIndexedIndirect_buffer_02709
 	VUID_vkCmdDrawIndexedIndirect_buffer_parameter
 	VUID_vkCmdDrawIndexedIndirect_colorAttachmentCount_06179
@@ -1764,6 +1790,8 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndexedIndirect_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndexedIndirect_firstAttachment_07476
+	VUID_vkCmdDrawIndexedIndirect_firstAttachment_07478
 	VUID_vkCmdDrawIndexedIndirect_logicOp_04878
 	VUID_vkCmdDrawIndexedIndirect_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndexedIndirect_nextStage_10745
@@ -1776,6 +1804,9 @@ const (
 	VUID_vkCmdDrawIndexedIndirect_viewMask_06178
 	VUID_vkCmdDrawIndexedIndirect_viewportCount_03417
 	VUID_vkCmdDrawIndexedIndirect_viewportCount_03419
+	VUID_vkCmdDrawIndexed_InputAttachmentIndex_09597
+	VUID_vkCmdDrawIndexed_Input_07939
+	VUID_vkCmdDrawIndexed_Input_08734
 	VUID_vkCmdDrawIndexed_None_04007
 	VUID_vkCmdDrawIndexed_None_04876
 	VUID_vkCmdDrawIndexed_None_04877
@@ -1830,6 +1861,7 @@ const (
 	VUID_vkCmdDrawIndexed_None_10772
 	VUID_vkCmdDrawIndexed_None_10862
 	VUID_vkCmdDrawIndexed_None_10864
+	VUID_vkCmdDrawIndexed_attachmentCount_07750
 	VUID_vkCmdDrawIndexed_colorAttachmentCount_06179
 	VUID_vkCmdDrawIndexed_commandBuffer_cmdpool
 	VUID_vkCmdDrawIndexed_commandBuffer_parameter
@@ -1840,6 +1872,8 @@ const (
 	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndexed_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndexed_firstAttachment_07476
+	VUID_vkCmdDrawIndexed_firstAttachment_07478
 	VUID_vkCmdDrawIndexed_logicOp_04878
 	VUID_vkCmdDrawIndexed_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndexed_nextStage_10745
@@ -1851,6 +1885,9 @@ const (
 	VUID_vkCmdDrawIndexed_viewMask_06178
 	VUID_vkCmdDrawIndexed_viewportCount_03417
 	VUID_vkCmdDrawIndexed_viewportCount_03419
+	VUID_vkCmdDrawIndirectCount_InputAttachmentIndex_09597
+	VUID_vkCmdDrawIndirectCount_Input_07939
+	VUID_vkCmdDrawIndirectCount_Input_08734
 	VUID_vkCmdDrawIndirectCount_None_04007
 	VUID_vkCmdDrawIndirectCount_None_04876
 	VUID_vkCmdDrawIndirectCount_None_04877
@@ -1904,6 +1941,7 @@ const (
 	VUID_vkCmdDrawIndirectCount_None_10772
 	VUID_vkCmdDrawIndirectCount_None_10862
 	VUID_vkCmdDrawIndirectCount_None_10864
+	VUID_vkCmdDrawIndirectCount_attachmentCount_07750
 	VUID_vkCmdDrawIndirectCount_buffer_02709
 	VUID_vkCmdDrawIndirectCount_buffer_parameter
 	VUID_vkCmdDrawIndirectCount_colorAttachmentCount_06179
@@ -1921,6 +1959,8 @@ const (
 	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndirectCount_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndirectCount_firstAttachment_07476
+	VUID_vkCmdDrawIndirectCount_firstAttachment_07478
 	VUID_vkCmdDrawIndirectCount_logicOp_04878
 	VUID_vkCmdDrawIndirectCount_maxDrawCount_03111
 	VUID_vkCmdDrawIndirectCount_multisampledRenderToSingleSampled_07285
@@ -1935,6 +1975,9 @@ const (
 	VUID_vkCmdDrawIndirectCount_viewMask_06178
 	VUID_vkCmdDrawIndirectCount_viewportCount_03417
 	VUID_vkCmdDrawIndirectCount_viewportCount_03419
+	VUID_vkCmdDrawIndirect_InputAttachmentIndex_09597
+	VUID_vkCmdDrawIndirect_Input_07939
+	VUID_vkCmdDrawIndirect_Input_08734
 	VUID_vkCmdDrawIndirect_None_04007
 	VUID_vkCmdDrawIndirect_None_04876
 	VUID_vkCmdDrawIndirect_None_04877
@@ -1988,6 +2031,7 @@ const (
 	VUID_vkCmdDrawIndirect_None_10772
 	VUID_vkCmdDrawIndirect_None_10862
 	VUID_vkCmdDrawIndirect_None_10864
+	VUID_vkCmdDrawIndirect_attachmentCount_07750
 	VUID_vkCmdDrawIndirect_buffer_02709
 	VUID_vkCmdDrawIndirect_buffer_parameter
 	VUID_vkCmdDrawIndirect_colorAttachmentCount_06179
@@ -2004,6 +2048,8 @@ const (
 	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawIndirect_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawIndirect_firstAttachment_07476
+	VUID_vkCmdDrawIndirect_firstAttachment_07478
 	VUID_vkCmdDrawIndirect_logicOp_04878
 	VUID_vkCmdDrawIndirect_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawIndirect_nextStage_10745
@@ -2016,6 +2062,9 @@ const (
 	VUID_vkCmdDrawIndirect_viewMask_06178
 	VUID_vkCmdDrawIndirect_viewportCount_03417
 	VUID_vkCmdDrawIndirect_viewportCount_03419
+	VUID_vkCmdDrawMultiEXT_InputAttachmentIndex_09597
+	VUID_vkCmdDrawMultiEXT_Input_07939
+	VUID_vkCmdDrawMultiEXT_Input_08734
 	VUID_vkCmdDrawMultiEXT_None_04007
 	VUID_vkCmdDrawMultiEXT_None_04876
 	VUID_vkCmdDrawMultiEXT_None_04877
@@ -2069,6 +2118,7 @@ const (
 	VUID_vkCmdDrawMultiEXT_None_10772
 	VUID_vkCmdDrawMultiEXT_None_10862
 	VUID_vkCmdDrawMultiEXT_None_10864
+	VUID_vkCmdDrawMultiEXT_attachmentCount_07750
 	VUID_vkCmdDrawMultiEXT_colorAttachmentCount_06179
 	VUID_vkCmdDrawMultiEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiEXT_commandBuffer_parameter
@@ -2082,6 +2132,8 @@ const (
 	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawMultiEXT_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawMultiEXT_firstAttachment_07476
+	VUID_vkCmdDrawMultiEXT_firstAttachment_07478
 	VUID_vkCmdDrawMultiEXT_logicOp_04878
 	VUID_vkCmdDrawMultiEXT_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawMultiEXT_nextStage_10745
@@ -2093,6 +2145,9 @@ const (
 	VUID_vkCmdDrawMultiEXT_viewMask_06178
 	VUID_vkCmdDrawMultiEXT_viewportCount_03417
 	VUID_vkCmdDrawMultiEXT_viewportCount_03419
+	VUID_vkCmdDrawMultiIndexedEXT_InputAttachmentIndex_09597
+	VUID_vkCmdDrawMultiIndexedEXT_Input_07939
+	VUID_vkCmdDrawMultiIndexedEXT_Input_08734
 	VUID_vkCmdDrawMultiIndexedEXT_None_04007
 	VUID_vkCmdDrawMultiIndexedEXT_None_04876
 	VUID_vkCmdDrawMultiIndexedEXT_None_04877
@@ -2147,6 +2202,7 @@ const (
 	VUID_vkCmdDrawMultiIndexedEXT_None_10772
 	VUID_vkCmdDrawMultiIndexedEXT_None_10862
 	VUID_vkCmdDrawMultiIndexedEXT_None_10864
+	VUID_vkCmdDrawMultiIndexedEXT_attachmentCount_07750
 	VUID_vkCmdDrawMultiIndexedEXT_colorAttachmentCount_06179
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_cmdpool
 	VUID_vkCmdDrawMultiIndexedEXT_commandBuffer_parameter
@@ -2160,6 +2216,8 @@ const (
 	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDrawMultiIndexedEXT_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDrawMultiIndexedEXT_firstAttachment_07476
+	VUID_vkCmdDrawMultiIndexedEXT_firstAttachment_07478
 	VUID_vkCmdDrawMultiIndexedEXT_logicOp_04878
 	VUID_vkCmdDrawMultiIndexedEXT_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDrawMultiIndexedEXT_nextStage_10745
@@ -2171,6 +2229,9 @@ const (
 	VUID_vkCmdDrawMultiIndexedEXT_viewMask_06178
 	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03417
 	VUID_vkCmdDrawMultiIndexedEXT_viewportCount_03419
+	VUID_vkCmdDraw_InputAttachmentIndex_09597
+	VUID_vkCmdDraw_Input_07939
+	VUID_vkCmdDraw_Input_08734
 	VUID_vkCmdDraw_None_04007
 	VUID_vkCmdDraw_None_04876
 	VUID_vkCmdDraw_None_04877
@@ -2224,6 +2285,7 @@ const (
 	VUID_vkCmdDraw_None_10772
 	VUID_vkCmdDraw_None_10862
 	VUID_vkCmdDraw_None_10864
+	VUID_vkCmdDraw_attachmentCount_07750
 	VUID_vkCmdDraw_colorAttachmentCount_06179
 	VUID_vkCmdDraw_commandBuffer_cmdpool
 	VUID_vkCmdDraw_commandBuffer_parameter
@@ -2234,6 +2296,8 @@ const (
 	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08914
 	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08916
 	VUID_vkCmdDraw_dynamicRenderingUnusedAttachments_08917
+	VUID_vkCmdDraw_firstAttachment_07476
+	VUID_vkCmdDraw_firstAttachment_07478
 	VUID_vkCmdDraw_logicOp_04878
 	VUID_vkCmdDraw_multisampledRenderToSingleSampled_07285
 	VUID_vkCmdDraw_nextStage_10745
@@ -2267,6 +2331,7 @@ const (
 	VUID_vkCmdEndRendering_commandBuffer_cmdpool
 	VUID_vkCmdEndRendering_commandBuffer_parameter
 	VUID_vkCmdEndRendering_commandBuffer_recording
+	VUID_vkCmdExecuteCommands_None_09681
 	VUID_vkCmdExecuteCommands_colorAttachmentCount_06027
 	VUID_vkCmdExecuteCommands_commandBufferCount_arraylength
 	VUID_vkCmdExecuteCommands_commandBuffer_00101
@@ -2277,6 +2342,7 @@ const (
 	VUID_vkCmdExecuteCommands_commandBuffer_parameter
 	VUID_vkCmdExecuteCommands_commandBuffer_recording
 	VUID_vkCmdExecuteCommands_commonparent
+	VUID_vkCmdExecuteCommands_contents_09680
 	VUID_vkCmdExecuteCommands_flags_06024
 	VUID_vkCmdExecuteCommands_flags_06026
 	VUID_vkCmdExecuteCommands_imageView_06028
@@ -2293,6 +2359,8 @@ const (
 	VUID_vkCmdExecuteCommands_pCommandBuffers_00099
 	VUID_vkCmdExecuteCommands_pCommandBuffers_00100
 	VUID_vkCmdExecuteCommands_pCommandBuffers_06019
+	VUID_vkCmdExecuteCommands_pCommandBuffers_09504
+	VUID_vkCmdExecuteCommands_pCommandBuffers_09505
 	VUID_vkCmdExecuteCommands_pCommandBuffers_parameter
 	VUID_vkCmdExecuteCommands_pDepthAttachment_06029
 	VUID_vkCmdExecuteCommands_pDepthAttachment_06774
@@ -2558,6 +2626,8 @@ const (
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_cmdpool
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_parameter
 	VUID_vkCmdSetRenderingInputAttachmentIndices_commandBuffer_recording
+	VUID_vkCmdSetRenderingInputAttachmentIndices_pInputAttachmentIndexInfo_09517
+	VUID_vkCmdSetRenderingInputAttachmentIndices_renderpass
 	VUID_vkCmdSetSampleMaskEXT_commandBuffer_cmdpool
 	VUID_vkCmdSetSampleMaskEXT_commandBuffer_parameter
 	VUID_vkCmdSetSampleMaskEXT_commandBuffer_recording
@@ -3333,9 +3403,15 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-VkAcquireNextImageInfoKHR-semaphore-parameter" +
 	"VUID-VkAcquireNextImageInfoKHR-swapchain-01675" +
 	"VUID-VkAcquireNextImageInfoKHR-swapchain-parameter" +
+	"VUID-VkAttachmentDescription2-attachmentFeedbackLoopLayout-07309" +
+	"VUID-VkAttachmentDescription2-attachmentFeedbackLoopLayout-07310" +
+	"VUID-VkAttachmentDescription2-dynamicRenderingLocalRead-09544" +
+	"VUID-VkAttachmentDescription2-dynamicRenderingLocalRead-09545" +
 	"VUID-VkAttachmentDescription2-loadOp-parameter" +
 	"VUID-VkAttachmentDescription2-samples-08745" +
 	"VUID-VkAttachmentDescription2-stencilLoadOp-parameter" +
+	"VUID-VkAttachmentReference2-attachmentFeedbackLoopLayout-07311" +
+	"VUID-VkAttachmentReference2-dynamicRenderingLocalRead-09546" +
 	"VUID-VkBindBufferMemoryDeviceGroupInfo-deviceIndexCount-01606" +
 	"VUID-VkBindBufferMemoryDeviceGroupInfo-pDeviceIndices-01607" +
 	"VUID-VkBindBufferMemoryInfo-None-10739" +
@@ -3692,6 +3768,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-VkGraphicsPipelineCreateInfo-stage-02096" +
 	"VUID-VkGraphicsPipelineCreateInfo-stage-06897" +
 	"VUID-VkGraphicsPipelineCreateInfo-stippledLineEnable-02767" +
+	"VUID-VkHostImageLayoutTransitionInfo-attachmentFeedbackLoopLayout-07313" +
+	"VUID-VkHostImageLayoutTransitionInfo-dynamicRenderingLocalRead-09551" +
+	"VUID-VkHostImageLayoutTransitionInfo-dynamicRenderingLocalRead-09552" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-01932" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-03320" +
 	"VUID-VkHostImageLayoutTransitionInfo-image-09055" +
@@ -3754,6 +3833,12 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-drmFormatModifier-02264" +
 	"VUID-VkImageDrmFormatModifierExplicitCreateInfoEXT-size-02267" +
 	"VUID-VkImageDrmFormatModifierListCreateInfoEXT-pDrmFormatModifiers-02263" +
+	"VUID-VkImageMemoryBarrier2-attachmentFeedbackLoopLayout-07313" +
+	"VUID-VkImageMemoryBarrier2-dynamicRenderingLocalRead-09551" +
+	"VUID-VkImageMemoryBarrier2-dynamicRenderingLocalRead-09552" +
+	"VUID-VkImageMemoryBarrier-attachmentFeedbackLoopLayout-07313" +
+	"VUID-VkImageMemoryBarrier-dynamicRenderingLocalRead-09551" +
+	"VUID-VkImageMemoryBarrier-dynamicRenderingLocalRead-09552" +
 	"VUID-VkImageMemoryRequirementsInfo2-image-01589" +
 	"VUID-VkImageMemoryRequirementsInfo2-image-01590" +
 	"VUID-VkImageMemoryRequirementsInfo2-image-parameter" +
@@ -4374,6 +4459,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-parameter" +
 	"VUID-vkCmdBeginRenderPass2-commandBuffer-recording" +
+	"VUID-vkCmdBeginRenderPass2-pSubpassBeginInfo-parameter" +
 	"VUID-vkCmdBeginRenderPass-bufferlevel" +
 	"VUID-vkCmdBeginRenderPass-commandBuffer-cmdpool" +
 	"VUID-vkCmdBeginRenderPass-commandBuffer-parameter" +
@@ -4722,6 +4808,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDispatch-groupCountX-00386" +
 	"VUID-vkCmdDispatch-groupCountY-00387" +
 	"VUID-vkCmdDispatch-groupCountZ-00388" +
+	"VUID-vkCmdDrawIndexedIndirectCount-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawIndexedIndirectCount-Input-07939" +
+	"VUID-vkCmdDrawIndexedIndirectCount-Input-08734" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-04007" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-04876" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-04877" +
@@ -4776,6 +4865,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-10772" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-10862" +
 	"VUID-vkCmdDrawIndexedIndirectCount-None-10864" +
+	"VUID-vkCmdDrawIndexedIndirectCount-attachmentCount-07750" +
 	"VUID-vkCmdDrawIndexedIndirectCount-buffer-02709" +
 	"VUID-vkCmdDrawIndexedIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirectCount-colorAttachmentCount-06179" +
@@ -4793,6 +4883,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndexedIndirectCount-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndexedIndirectCount-firstAttachment-07476" +
+	"VUID-vkCmdDrawIndexedIndirectCount-firstAttachment-07478" +
 	"VUID-vkCmdDrawIndexedIndirectCount-logicOp-04878" +
 	"VUID-vkCmdDrawIndexedIndirectCount-maxDrawCount-03143" +
 	"VUID-vkCmdDrawIndexedIndirectCount-multisampledRenderToSingleSampled-07285" +
@@ -4807,6 +4899,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewMask-06178" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexedIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexedIndirect-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawIndexedIndirect-Input-07939" +
+	"VUID-vkCmdDrawIndexedIndirect-Input-08734" +
 	"VUID-vkCmdDrawIndexedIndirect-None-04007" +
 	"VUID-vkCmdDrawIndexedIndirect-None-04876" +
 	"VUID-vkCmdDrawIndexedIndirect-None-04877" +
@@ -4861,6 +4956,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-None-10772" +
 	"VUID-vkCmdDrawIndexedIndirect-None-10862" +
 	"VUID-vkCmdDrawIndexedIndirect-None-10864" +
+	"VUID-vkCmdDrawIndexedIndirect-attachmentCount-07750" +
 	"VUID-vkCmdDrawIndexedIndirect-buffer-02709" +
 	"VUID-vkCmdDrawIndexedIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndexedIndirect-colorAttachmentCount-06179" +
@@ -4877,6 +4973,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndexedIndirect-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndexedIndirect-firstAttachment-07476" +
+	"VUID-vkCmdDrawIndexedIndirect-firstAttachment-07478" +
 	"VUID-vkCmdDrawIndexedIndirect-logicOp-04878" +
 	"VUID-vkCmdDrawIndexedIndirect-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndexedIndirect-nextStage-10745" +
@@ -4889,6 +4987,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexedIndirect-viewMask-06178" +
 	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexedIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawIndexed-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawIndexed-Input-07939" +
+	"VUID-vkCmdDrawIndexed-Input-08734" +
 	"VUID-vkCmdDrawIndexed-None-04007" +
 	"VUID-vkCmdDrawIndexed-None-04876" +
 	"VUID-vkCmdDrawIndexed-None-04877" +
@@ -4943,6 +5044,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexed-None-10772" +
 	"VUID-vkCmdDrawIndexed-None-10862" +
 	"VUID-vkCmdDrawIndexed-None-10864" +
+	"VUID-vkCmdDrawIndexed-attachmentCount-07750" +
 	"VUID-vkCmdDrawIndexed-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawIndexed-commandBuffer-parameter" +
@@ -4953,6 +5055,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndexed-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndexed-firstAttachment-07476" +
+	"VUID-vkCmdDrawIndexed-firstAttachment-07478" +
 	"VUID-vkCmdDrawIndexed-logicOp-04878" +
 	"VUID-vkCmdDrawIndexed-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndexed-nextStage-10745" +
@@ -4964,6 +5068,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndexed-viewMask-06178" +
 	"VUID-vkCmdDrawIndexed-viewportCount-03417" +
 	"VUID-vkCmdDrawIndexed-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirectCount-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawIndirectCount-Input-07939" +
+	"VUID-vkCmdDrawIndirectCount-Input-08734" +
 	"VUID-vkCmdDrawIndirectCount-None-04007" +
 	"VUID-vkCmdDrawIndirectCount-None-04876" +
 	"VUID-vkCmdDrawIndirectCount-None-04877" +
@@ -5017,6 +5124,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-None-10772" +
 	"VUID-vkCmdDrawIndirectCount-None-10862" +
 	"VUID-vkCmdDrawIndirectCount-None-10864" +
+	"VUID-vkCmdDrawIndirectCount-attachmentCount-07750" +
 	"VUID-vkCmdDrawIndirectCount-buffer-02709" +
 	"VUID-vkCmdDrawIndirectCount-buffer-parameter" +
 	"VUID-vkCmdDrawIndirectCount-colorAttachmentCount-06179" +
@@ -5034,6 +5142,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndirectCount-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndirectCount-firstAttachment-07476" +
+	"VUID-vkCmdDrawIndirectCount-firstAttachment-07478" +
 	"VUID-vkCmdDrawIndirectCount-logicOp-04878" +
 	"VUID-vkCmdDrawIndirectCount-maxDrawCount-03111" +
 	"VUID-vkCmdDrawIndirectCount-multisampledRenderToSingleSampled-07285" +
@@ -5048,6 +5158,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirectCount-viewMask-06178" +
 	"VUID-vkCmdDrawIndirectCount-viewportCount-03417" +
 	"VUID-vkCmdDrawIndirectCount-viewportCount-03419" +
+	"VUID-vkCmdDrawIndirect-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawIndirect-Input-07939" +
+	"VUID-vkCmdDrawIndirect-Input-08734" +
 	"VUID-vkCmdDrawIndirect-None-04007" +
 	"VUID-vkCmdDrawIndirect-None-04876" +
 	"VUID-vkCmdDrawIndirect-None-04877" +
@@ -5101,6 +5214,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-None-10772" +
 	"VUID-vkCmdDrawIndirect-None-10862" +
 	"VUID-vkCmdDrawIndirect-None-10864" +
+	"VUID-vkCmdDrawIndirect-attachmentCount-07750" +
 	"VUID-vkCmdDrawIndirect-buffer-02709" +
 	"VUID-vkCmdDrawIndirect-buffer-parameter" +
 	"VUID-vkCmdDrawIndirect-colorAttachmentCount-06179" +
@@ -5117,6 +5231,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawIndirect-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawIndirect-firstAttachment-07476" +
+	"VUID-vkCmdDrawIndirect-firstAttachment-07478" +
 	"VUID-vkCmdDrawIndirect-logicOp-04878" +
 	"VUID-vkCmdDrawIndirect-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawIndirect-nextStage-10745" +
@@ -5129,6 +5245,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawIndirect-viewMask-06178" +
 	"VUID-vkCmdDrawIndirect-viewportCount-03417" +
 	"VUID-vkCmdDrawIndirect-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiEXT-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawMultiEXT-Input-07939" +
+	"VUID-vkCmdDrawMultiEXT-Input-08734" +
 	"VUID-vkCmdDrawMultiEXT-None-04007" +
 	"VUID-vkCmdDrawMultiEXT-None-04876" +
 	"VUID-vkCmdDrawMultiEXT-None-04877" +
@@ -5182,6 +5301,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiEXT-None-10772" +
 	"VUID-vkCmdDrawMultiEXT-None-10862" +
 	"VUID-vkCmdDrawMultiEXT-None-10864" +
+	"VUID-vkCmdDrawMultiEXT-attachmentCount-07750" +
 	"VUID-vkCmdDrawMultiEXT-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiEXT-commandBuffer-parameter" +
@@ -5195,6 +5315,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawMultiEXT-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawMultiEXT-firstAttachment-07476" +
+	"VUID-vkCmdDrawMultiEXT-firstAttachment-07478" +
 	"VUID-vkCmdDrawMultiEXT-logicOp-04878" +
 	"VUID-vkCmdDrawMultiEXT-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawMultiEXT-nextStage-10745" +
@@ -5206,6 +5328,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiEXT-viewMask-06178" +
 	"VUID-vkCmdDrawMultiEXT-viewportCount-03417" +
 	"VUID-vkCmdDrawMultiEXT-viewportCount-03419" +
+	"VUID-vkCmdDrawMultiIndexedEXT-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDrawMultiIndexedEXT-Input-07939" +
+	"VUID-vkCmdDrawMultiIndexedEXT-Input-08734" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-04007" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-04876" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-04877" +
@@ -5260,6 +5385,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-10772" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-10862" +
 	"VUID-vkCmdDrawMultiIndexedEXT-None-10864" +
+	"VUID-vkCmdDrawMultiIndexedEXT-attachmentCount-07750" +
 	"VUID-vkCmdDrawMultiIndexedEXT-colorAttachmentCount-06179" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdDrawMultiIndexedEXT-commandBuffer-parameter" +
@@ -5273,6 +5399,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDrawMultiIndexedEXT-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDrawMultiIndexedEXT-firstAttachment-07476" +
+	"VUID-vkCmdDrawMultiIndexedEXT-firstAttachment-07478" +
 	"VUID-vkCmdDrawMultiIndexedEXT-logicOp-04878" +
 	"VUID-vkCmdDrawMultiIndexedEXT-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDrawMultiIndexedEXT-nextStage-10745" +
@@ -5284,6 +5412,9 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewMask-06178" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03417" +
 	"VUID-vkCmdDrawMultiIndexedEXT-viewportCount-03419" +
+	"VUID-vkCmdDraw-InputAttachmentIndex-09597" +
+	"VUID-vkCmdDraw-Input-07939" +
+	"VUID-vkCmdDraw-Input-08734" +
 	"VUID-vkCmdDraw-None-04007" +
 	"VUID-vkCmdDraw-None-04876" +
 	"VUID-vkCmdDraw-None-04877" +
@@ -5337,6 +5468,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDraw-None-10772" +
 	"VUID-vkCmdDraw-None-10862" +
 	"VUID-vkCmdDraw-None-10864" +
+	"VUID-vkCmdDraw-attachmentCount-07750" +
 	"VUID-vkCmdDraw-colorAttachmentCount-06179" +
 	"VUID-vkCmdDraw-commandBuffer-cmdpool" +
 	"VUID-vkCmdDraw-commandBuffer-parameter" +
@@ -5347,6 +5479,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08914" +
 	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08916" +
 	"VUID-vkCmdDraw-dynamicRenderingUnusedAttachments-08917" +
+	"VUID-vkCmdDraw-firstAttachment-07476" +
+	"VUID-vkCmdDraw-firstAttachment-07478" +
 	"VUID-vkCmdDraw-logicOp-04878" +
 	"VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285" +
 	"VUID-vkCmdDraw-nextStage-10745" +
@@ -5380,6 +5514,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdEndRendering-commandBuffer-cmdpool" +
 	"VUID-vkCmdEndRendering-commandBuffer-parameter" +
 	"VUID-vkCmdEndRendering-commandBuffer-recording" +
+	"VUID-vkCmdExecuteCommands-None-09681" +
 	"VUID-vkCmdExecuteCommands-colorAttachmentCount-06027" +
 	"VUID-vkCmdExecuteCommands-commandBufferCount-arraylength" +
 	"VUID-vkCmdExecuteCommands-commandBuffer-00101" +
@@ -5390,6 +5525,7 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdExecuteCommands-commandBuffer-parameter" +
 	"VUID-vkCmdExecuteCommands-commandBuffer-recording" +
 	"VUID-vkCmdExecuteCommands-commonparent" +
+	"VUID-vkCmdExecuteCommands-contents-09680" +
 	"VUID-vkCmdExecuteCommands-flags-06024" +
 	"VUID-vkCmdExecuteCommands-flags-06026" +
 	"VUID-vkCmdExecuteCommands-imageView-06028" +
@@ -5406,6 +5542,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdExecuteCommands-pCommandBuffers-00099" +
 	"VUID-vkCmdExecuteCommands-pCommandBuffers-00100" +
 	"VUID-vkCmdExecuteCommands-pCommandBuffers-06019" +
+	"VUID-vkCmdExecuteCommands-pCommandBuffers-09504" +
+	"VUID-vkCmdExecuteCommands-pCommandBuffers-09505" +
 	"VUID-vkCmdExecuteCommands-pCommandBuffers-parameter" +
 	"VUID-vkCmdExecuteCommands-pDepthAttachment-06029" +
 	"VUID-vkCmdExecuteCommands-pDepthAttachment-06774" +
@@ -5671,6 +5809,8 @@ const vuidText = "VUID-BaseInstance-BaseInstance-04181" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-parameter" +
 	"VUID-vkCmdSetRenderingInputAttachmentIndices-commandBuffer-recording" +
+	"VUID-vkCmdSetRenderingInputAttachmentIndices-pInputAttachmentIndexInfo-09517" +
+	"VUID-vkCmdSetRenderingInputAttachmentIndices-renderpass" +
 	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-cmdpool" +
 	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-parameter" +
 	"VUID-vkCmdSetSampleMaskEXT-commandBuffer-recording" +
@@ -6246,185 +6386,189 @@ var vuidPlaces = [...]uint32{
 	5910, 5960, 6005, 6044, 6083, 6116, 6175, 6235, 6294, 6359, 6408, 6457, 6517, 6559, 6601, 6666,
 	6700, 6734, 6768, 6808, 6848, 6888, 6928, 6968, 7008, 7040, 7072, 7104, 7144, 7184, 7246, 7308,
 	7348, 7388, 7424, 7460, 7494, 7528, 7562, 7592, 7622, 7652, 7690, 7728, 7766, 7809, 7856, 7903,
-	7945, 7991, 8037, 8083, 8129, 8175, 8225, 8271, 8321, 8367, 8410, 8463, 8524, 8583, 8621, 8659,
-	8712, 8752, 8796, 8836, 8876, 8916, 8956, 8996, 9040, 9079, 9139, 9194, 9249, 9309, 9369, 9419,
-	9469, 9519, 9569, 9627, 9696, 9768, 9807, 9845, 9883, 9921, 9963, 10002, 10041, 10080, 10118, 10156,
-	10194, 10232, 10270, 10308, 10346, 10384, 10422, 10460, 10498, 10536, 10574, 10629, 10683, 10741, 10790, 10839,
-	10879, 10924, 10952, 10987, 11037, 11072, 11106, 11140, 11187, 11226, 11272, 11316, 11356, 11396, 11436, 11489,
-	11529, 11569, 11609, 11653, 11693, 11733, 11777, 11817, 11857, 11896, 11935, 11985, 12024, 12063, 12112, 12153,
-	12207, 12255, 12296, 12337, 12378, 12419, 12460, 12508, 12570, 12630, 12682, 12732, 12786, 12833, 12873, 12916,
-	12959, 13004, 13048, 13092, 13137, 13182, 13227, 13272, 13317, 13362, 13411, 13478, 13522, 13563, 13609, 13657,
-	13710, 13747, 13793, 13834, 13875, 13916, 13957, 13998, 14044, 14085, 14126, 14167, 14208, 14248, 14293, 14341,
-	14394, 14434, 14482, 14524, 14566, 14608, 14650, 14696, 14739, 14782, 14830, 14872, 14914, 14956, 14998, 15040,
-	15086, 15129, 15169, 15213, 15259, 15305, 15356, 15407, 15458, 15509, 15560, 15612, 15662, 15712, 15761, 15804,
-	15847, 15890, 15933, 15976, 16019, 16062, 16105, 16148, 16191, 16234, 16277, 16320, 16363, 16406, 16453, 16502,
-	16545, 16588, 16631, 16674, 16717, 16760, 16803, 16846, 16889, 16932, 16975, 17018, 17061, 17104, 17147, 17194,
-	17234, 17278, 17324, 17370, 17421, 17472, 17523, 17574, 17625, 17677, 17727, 17777, 17842, 17892, 17963, 18011,
-	18059, 18107, 18147, 18191, 18231, 18270, 18309, 18348, 18414, 18462, 18498, 18543, 18600, 18650, 18700, 18750,
-	18804, 18863, 18930, 18990, 19058, 19126, 19180, 19234, 19292, 19342, 19390, 19438, 19486, 19566, 19620, 19680,
-	19740, 19800, 19864, 19925, 19982, 20039, 20096, 20153, 20213, 20256, 20299, 20350, 20403, 20457, 20510, 20570,
-	20632, 20687, 20740, 20796, 20850, 20904, 20964, 21004, 21049, 21100, 21167, 21213, 21251, 21289, 21327, 21373,
-	21422, 21472, 21508, 21548, 21589, 21630, 21671, 21721, 21762, 21802, 21842, 21882, 21922, 21962, 22002, 22042,
-	22083, 22124, 22165, 22206, 22253, 22300, 22347, 22394, 22441, 22488, 22535, 22582, 22627, 22676, 22716, 22756,
-	22801, 22846, 22890, 22934, 23016, 23093, 23170, 23249, 23324, 23401, 23477, 23563, 23645, 23723, 23797, 23869,
-	23949, 24030, 24101, 24146, 24191, 24236, 24299, 24345, 24391, 24437, 24483, 24529, 24575, 24621, 24675, 24729,
-	24783, 24837, 24891, 24945, 24995, 25052, 25111, 25158, 25205, 25252, 25299, 25367, 25430, 25475, 25520, 25578,
-	25626, 25674, 25722, 25770, 25822, 25874, 25926, 25985, 26044, 26103, 26162, 26221, 26254, 26287, 26316, 26345,
-	26374, 26414, 26454, 26489, 26524, 26559, 26594, 26629, 26664, 26698, 26732, 26766, 26800, 26835, 26870, 26905,
-	26940, 26975, 27010, 27062, 27100, 27138, 27176, 27218, 27256, 27294, 27332, 27366, 27400, 27434, 27468, 27502,
-	27536, 27584, 27620, 27656, 27691, 27726, 27760, 27804, 27871, 27938, 28022, 28096, 28157, 28229, 28276, 28323,
-	28374, 28431, 28488, 28524, 28581, 28637, 28683, 28732, 28787, 28832, 28877, 28927, 28981, 29022, 29064, 29106,
-	29148, 29196, 29242, 29285, 29322, 29361, 29400, 29446, 29484, 29522, 29560, 29598, 29636, 29674, 29716, 29754,
-	29792, 29830, 29868, 29906, 29955, 30004, 30053, 30102, 30151, 30189, 30227, 30265, 30303, 30341, 30382, 30423,
-	30476, 30512, 30555, 30599, 30643, 30680, 30725, 30770, 30815, 30869, 30923, 30979, 31019, 31062, 31110, 31158,
-	31206, 31257, 31294, 31335, 31372, 31407, 31442, 31477, 31524, 31571, 31607, 31643, 31679, 31725, 31771, 31817,
-	31854, 31901, 31948, 31985, 32022, 32069, 32116, 32167, 32214, 32260, 32306, 32352, 32398, 32448, 32490, 32532,
-	32574, 32626, 32678, 32710, 32742, 32774, 32806, 32838, 32870, 32903, 32936, 32969, 33006, 33039, 33070, 33101,
-	33151, 33202, 33243, 33285, 33327, 33369, 33417, 33463, 33506, 33540, 33574, 33609, 33648, 33698, 33744, 33807,
-	33870, 33940, 34010, 34080, 34146, 34216, 34276, 34336, 34395, 34458, 34528, 34595, 34653, 34715, 34769, 34820,
-	34861, 34919, 34977, 35035, 35097, 35149, 35201, 35253, 35305, 35357, 35409, 35461, 35513, 35565, 35617, 35669,
-	35721, 35773, 35825, 35877, 35929, 35981, 36033, 36085, 36137, 36189, 36241, 36293, 36345, 36402, 36451, 36500,
-	36549, 36598, 36647, 36696, 36745, 36794, 36843, 36896, 36948, 37000, 37056, 37120, 37184, 37256, 37323, 37398,
-	37473, 37548, 37627, 37699, 37771, 37843, 37915, 38002, 38068, 38131, 38192, 38257, 38305, 38353, 38401, 38454,
-	38502, 38550, 38598, 38646, 38694, 38756, 38804, 38887, 38970, 39053, 39108, 39184, 39258, 39337, 39414, 39492,
-	39568, 39619, 39670, 39727, 39784, 39842, 39900, 39946, 39983, 40024, 40060, 40100, 40134, 40175, 40208, 40241,
-	40279, 40322, 40369, 40417, 40466, 40503, 40540, 40575, 40610, 40645, 40696, 40738, 40773, 40814, 40875, 40920,
-	40976, 41014, 41052, 41123, 41198, 41255, 41307, 41357, 41407, 41457, 41500, 41542, 41584, 41626, 41672, 41728,
-	41784, 41832, 41880, 41919, 41963, 42007, 42055, 42093, 42131, 42169, 42207, 42250, 42297, 42342, 42395, 42438,
-	42477, 42520, 42570, 42627, 42692, 42762, 42832, 42902, 42949, 42985, 43020, 43055, 43122, 43194, 43266, 43338,
-	43413, 43488, 43563, 43606, 43654, 43689, 43724, 43767, 43810, 43853, 43900, 43947, 43994, 44036, 44080, 44124,
-	44173, 44217, 44254, 44295, 44349, 44403, 44457, 44511, 44565, 44619, 44676, 44737, 44799, 44855, 44911, 44967,
-	45023, 45079, 45139, 45191, 45243, 45306, 45369, 45425, 45485, 45545, 45599, 45644, 45689, 45734, 45779, 45823,
-	45871, 45913, 45959, 45997, 46035, 46074, 46113, 46159, 46209, 46263, 46317, 46359, 46405, 46446, 46493, 46534,
-	46575, 46616, 46657, 46698, 46739, 46784, 46822, 46860, 46898, 46936, 46974, 47012, 47050, 47092, 47134, 47176,
-	47218, 47260, 47298, 47336, 47374, 47412, 47454, 47492, 47534, 47586, 47633, 47680, 47718, 47756, 47794, 47832,
-	47870, 47908, 47946, 47988, 48032, 48076, 48117, 48158, 48199, 48244, 48286, 48324, 48367, 48408, 48451, 48489,
-	48527, 48561, 48595, 48625, 48664, 48707, 48736, 48765, 48806, 48851, 48890, 48929, 48972, 49025, 49079, 49133,
-	49199, 49241, 49291, 49347, 49397, 49449, 49490, 49557, 49638, 49719, 49800, 49881, 49950, 49996, 50038, 50088,
-	50129, 50170, 50211, 50256, 50308, 50355, 50402, 50449, 50501, 50553, 50605, 50661, 50710, 50758, 50810, 50851,
-	50892, 50947, 50995, 51057, 51104, 51151, 51198, 51241, 51288, 51345, 51402, 51451, 51500, 51553, 51609, 51663,
-	51718, 51770, 51844, 51903, 51968, 52033, 52098, 52163, 52218, 52275, 52330, 52381, 52434, 52485, 52539, 52599,
-	52652, 52702, 52758, 52807, 52866, 52950, 53038, 53066, 53096, 53126, 53153, 53180, 53203, 53226, 53249, 53272,
-	53331, 53369, 53416, 53463, 53509, 53555, 53601, 53647, 53693, 53739, 53785, 53831, 53877, 53923, 53969, 54015,
-	54061, 54107, 54153, 54199, 54245, 54291, 54337, 54383, 54433, 54480, 54522, 54560, 54594, 54628, 54662, 54700,
-	54738, 54782, 54823, 54866, 54904, 54946, 54985, 55027, 55069, 55111, 55153, 55199, 55242, 55282, 55324, 55370,
-	55413, 55459, 55505, 55543, 55595, 55636, 55677, 55722, 55767, 55812, 55857, 55906, 55947, 55981, 56015, 56064,
-	56100, 56140, 56177, 56217, 56253, 56289, 56325, 56361, 56401, 56438, 56478, 56518, 56551, 56584, 56623, 56657,
-	56691, 56729, 56764, 56799, 56834, 56869, 56904, 56943, 56979, 57036, 57093, 57135, 57179, 57223, 57256, 57292,
-	57328, 57368, 57404, 57440, 57472, 57504, 57542, 57590, 57640, 57690, 57727, 57774, 57823, 57872, 57924, 57960,
-	58006, 58054, 58102, 58149, 58198, 58233, 58286, 58339, 58391, 58443, 58484, 58543, 58596, 58639, 58693, 58747,
-	58803, 58846, 58894, 58944, 58994, 59031, 59069, 59111, 59158, 59207, 59256, 59301, 59339, 59377, 59423, 59469,
-	59504, 59550, 59596, 59646, 59683, 59724, 59759, 59807, 59855, 59892, 59931, 59970, 60009, 60052, 60090, 60128,
-	60166, 60204, 60242, 60284, 60331, 60384, 60434, 60486, 60538, 60585, 60632, 60673, 60716, 60768, 60817, 60868,
-	60919, 60959, 61005, 61047, 61093, 61135, 61181, 61223, 61267, 61311, 61347, 61383, 61424, 61467, 61510, 61542,
-	61576, 61610, 61644, 61678, 61712, 61746, 61780, 61818, 61853, 61888, 61923, 61963, 62003, 62035, 62067, 62103,
-	62137, 62175, 62218, 62252, 62286, 62320, 62354, 62388, 62422, 62456, 62490, 62524, 62558, 62592, 62630, 62665,
-	62700, 62735, 62775, 62815, 62869, 62916, 62964, 63012, 63062, 63112, 63155, 63204, 63243, 63282, 63325, 63373,
-	63410, 63447, 63484, 63526, 63572, 63616, 63665, 63714, 63752, 63789, 63826, 63863, 63900, 63941, 63979, 64018,
-	64057, 64100, 64148, 64197, 64250, 64301, 64355, 64411, 64467, 64512, 64556, 64600, 64644, 64688, 64736, 64792,
-	64838, 64884, 64930, 64980, 65035, 65080, 65125, 65177, 65229, 65280, 65329, 65378, 65429, 65480, 65520, 65562,
-	65604, 65646, 65688, 65730, 65772, 65814, 65856, 65898, 65940, 65982, 66024, 66066, 66112, 66157, 66207, 66257,
-	66307, 66357, 66407, 66449, 66495, 66546, 66589, 66636, 66680, 66724, 66757, 66793, 66833, 66869, 66904, 66943,
-	66987, 67018, 67049, 67085, 67125, 67161, 67205, 67249, 67301, 67353, 67404, 67453, 67502, 67553, 67604, 67644,
-	67687, 67734, 67779, 67829, 67879, 67929, 67979, 68029, 68071, 68117, 68168, 68210, 68252, 68294, 68336, 68378,
-	68420, 68462, 68504, 68546, 68588, 68630, 68672, 68714, 68760, 68790, 68826, 68862, 68894, 68926, 68969, 69012,
-	69044, 69078, 69112, 69146, 69180, 69214, 69248, 69282, 69320, 69355, 69390, 69425, 69465, 69505, 69539, 69573,
-	69607, 69641, 69675, 69709, 69743, 69781, 69824, 69858, 69892, 69926, 69960, 69994, 70028, 70062, 70096, 70130,
-	70164, 70198, 70232, 70266, 70300, 70334, 70368, 70402, 70440, 70475, 70510, 70545, 70585, 70625, 70679, 70733,
-	70776, 70822, 70868, 70918, 70964, 71011, 71058, 71104, 71151, 71201, 71247, 71280, 71313, 71352, 71391, 71430,
-	71469, 71515, 71561, 71601, 71641, 71681, 71718, 71755, 71794, 71837, 71887, 71937, 71976, 72015, 72054, 72083,
-	72112, 72154, 72196, 72232, 72268, 72304, 72349, 72394, 72439, 72484, 72529, 72574, 72619, 72664, 72709, 72754,
-	72799, 72844, 72889, 72934, 72979, 73024, 73069, 73114, 73159, 73204, 73249, 73294, 73339, 73384, 73429, 73474,
-	73519, 73564, 73609, 73654, 73699, 73744, 73789, 73834, 73879, 73924, 73969, 74014, 74059, 74104, 74149, 74194,
-	74239, 74284, 74329, 74374, 74419, 74464, 74509, 74554, 74599, 74644, 74689, 74734, 74781, 74832, 74893, 74949,
-	75007, 75065, 75112, 75170, 75228, 75280, 75336, 75410, 75484, 75558, 75632, 75706, 75780, 75828, 75881, 75955,
-	76005, 76052, 76103, 76154, 76199, 76252, 76299, 76347, 76396, 76450, 76504, 76544, 76584, 76624, 76664, 76704,
-	76744, 76784, 76824, 76864, 76904, 76944, 76984, 77024, 77064, 77104, 77144, 77184, 77224, 77264, 77304, 77344,
-	77384, 77424, 77464, 77504, 77544, 77584, 77624, 77664, 77704, 77744, 77784, 77824, 77864, 77904, 77944, 77984,
-	78024, 78064, 78104, 78144, 78184, 78224, 78264, 78304, 78344, 78384, 78424, 78464, 78504, 78544, 78584, 78624,
-	78664, 78706, 78752, 78808, 78859, 78912, 78965, 79007, 79052, 79097, 79142, 79211, 79280, 79349, 79418, 79487,
-	79556, 79599, 79668, 79713, 79755, 79801, 79847, 79887, 79935, 79978, 80022, 80071, 80120, 80152, 80184, 80216,
-	80248, 80280, 80312, 80344, 80376, 80408, 80440, 80472, 80504, 80536, 80568, 80600, 80632, 80664, 80696, 80728,
-	80760, 80792, 80824, 80856, 80888, 80920, 80952, 80984, 81016, 81048, 81080, 81112, 81144, 81176, 81208, 81240,
-	81272, 81304, 81336, 81368, 81400, 81432, 81464, 81496, 81528, 81560, 81592, 81624, 81656, 81688, 81720, 81752,
-	81784, 81816, 81848, 81896, 81939, 81984, 82029, 82090, 82151, 82212, 82273, 82334, 82395, 82430, 82491, 82528,
-	82566, 82604, 82636, 82676, 82711, 82747, 82788, 82829, 82867, 82905, 82943, 82981, 83019, 83057, 83095, 83133,
-	83171, 83209, 83247, 83285, 83323, 83361, 83399, 83437, 83475, 83513, 83551, 83589, 83627, 83665, 83703, 83741,
-	83779, 83817, 83855, 83893, 83931, 83969, 84007, 84045, 84083, 84121, 84159, 84197, 84235, 84273, 84311, 84349,
-	84387, 84425, 84463, 84501, 84539, 84577, 84615, 84653, 84691, 84729, 84767, 84805, 84843, 84883, 84927, 84981,
-	85030, 85081, 85132, 85172, 85223, 85274, 85319, 85368, 85435, 85502, 85569, 85636, 85703, 85770, 85811, 85857,
-	85924, 85967, 86007, 86051, 86095, 86133, 86179, 86219, 86260, 86302, 86349, 86396, 86429, 86462, 86495, 86528,
-	86561, 86594, 86627, 86660, 86693, 86726, 86759, 86792, 86825, 86858, 86891, 86924, 86957, 86990, 87023, 87056,
-	87089, 87122, 87155, 87188, 87221, 87254, 87287, 87320, 87353, 87386, 87419, 87452, 87485, 87518, 87551, 87584,
-	87617, 87650, 87683, 87716, 87749, 87782, 87815, 87848, 87881, 87914, 87947, 87980, 88013, 88046, 88079, 88112,
-	88145, 88180, 88219, 88268, 88312, 88358, 88404, 88439, 88477, 88515, 88553, 88615, 88677, 88739, 88801, 88863,
-	88925, 88961, 89023, 89061, 89096, 89135, 89174, 89207, 89248, 89284, 89321, 89363, 89405, 89438, 89471, 89504,
-	89537, 89570, 89603, 89636, 89669, 89702, 89735, 89768, 89801, 89834, 89867, 89900, 89933, 89966, 89999, 90032,
-	90065, 90098, 90131, 90164, 90197, 90230, 90263, 90296, 90329, 90362, 90395, 90428, 90461, 90494, 90527, 90560,
-	90593, 90626, 90659, 90692, 90725, 90758, 90791, 90824, 90857, 90890, 90923, 90956, 90989, 91022, 91055, 91088,
-	91121, 91154, 91203, 91247, 91293, 91339, 91377, 91415, 91453, 91515, 91577, 91639, 91701, 91763, 91825, 91861,
-	91923, 91961, 92000, 92039, 92072, 92113, 92149, 92186, 92228, 92270, 92310, 92350, 92390, 92430, 92470, 92510,
-	92550, 92590, 92630, 92670, 92710, 92750, 92790, 92830, 92870, 92910, 92950, 92990, 93030, 93070, 93110, 93150,
-	93190, 93230, 93270, 93310, 93350, 93390, 93430, 93470, 93510, 93550, 93590, 93630, 93670, 93710, 93750, 93790,
-	93830, 93870, 93910, 93950, 93990, 94030, 94070, 94110, 94150, 94190, 94230, 94270, 94310, 94350, 94390, 94430,
-	94486, 94537, 94590, 94643, 94688, 94733, 94778, 94847, 94916, 94985, 95054, 95123, 95192, 95235, 95304, 95349,
-	95395, 95441, 95481, 95529, 95572, 95616, 95665, 95714, 95739, 95764, 95789, 95814, 95839, 95864, 95889, 95914,
-	95939, 95964, 95989, 96014, 96039, 96064, 96089, 96114, 96139, 96164, 96189, 96214, 96239, 96264, 96289, 96314,
-	96339, 96364, 96389, 96414, 96439, 96464, 96489, 96514, 96539, 96564, 96589, 96614, 96639, 96664, 96689, 96714,
-	96739, 96764, 96789, 96814, 96839, 96864, 96889, 96914, 96939, 96964, 96989, 97014, 97039, 97080, 97116, 97154,
-	97192, 97246, 97300, 97354, 97408, 97462, 97516, 97544, 97598, 97628, 97659, 97690, 97715, 97748, 97776, 97805,
-	97839, 97873, 97928, 97983, 98012, 98052, 98094, 98136, 98167, 98205, 98241, 98287, 98335, 98383, 98417, 98452,
-	98497, 98544, 98591, 98625, 98658, 98702, 98748, 98794, 98846, 98902, 98947, 98992, 99037, 99082, 99127, 99176,
-	99225, 99263, 99300, 99337, 99378, 99419, 99461, 99503, 99550, 99597, 99644, 99691, 99738, 99785, 99832, 99879,
-	99926, 99973, 100024, 100072, 100120, 100157, 100194, 100231, 100281, 100331, 100371, 100415, 100459, 100492, 100528, 100568,
-	100604, 100640, 100671, 100702, 100733, 100791, 100849, 100883, 100927, 100973, 101019, 101051, 101084, 101127, 101172, 101217,
-	101249, 101299, 101349, 101398, 101447, 101495, 101543, 101590, 101637, 101673, 101714, 101748, 101782, 101822, 101874, 101926,
-	101990, 102054, 102117, 102180, 102250, 102324, 102380, 102431, 102480, 102529, 102578, 102629, 102680, 102740, 102784, 102839,
-	102894, 102931, 102968, 103013, 103058, 103098, 103142, 103186, 103219, 103255, 103303, 103351, 103388, 103429, 103470, 103514,
-	103559, 103606, 103653, 103697, 103743, 103789, 103824, 103861, 103898, 103935, 103972, 104009, 104046, 104087, 104125, 104163,
-	104201, 104244, 104287, 104330, 104371, 104417, 104454, 104491, 104528, 104565, 104602, 104639, 104680, 104718, 104756, 104794,
-	104837, 104880, 104923, 104966, 105025, 105086, 105147, 105201, 105257, 105313, 105374, 105459, 105538, 105604, 105672, 105740,
-	105789, 105840, 105891, 105951, 106005, 106061, 106117, 106178, 106240, 106296, 106354, 106412, 106477, 106537, 106591, 106647,
-	106703, 106764, 106822, 106874, 106928, 106982, 107039, 107082, 107127, 107172, 107212, 107260, 107310, 107360, 107410, 107462,
-	107514, 107558, 107604, 107650, 107706, 107764, 107822, 107868, 107916, 107964, 108009, 108054, 108108, 108164, 108220, 108273,
-	108328, 108383, 108439, 108493, 108546, 108601, 108656, 108719, 108784, 108849, 108898, 108949, 109000, 109052, 109102, 109154,
-	109206, 109257, 109310, 109363, 109410, 109457, 109497, 109537, 109577, 109620, 109663, 109701, 109743, 109785, 109816, 109850,
-	109894, 109940, 109986, 110028, 110087, 110148, 110209, 110278, 110333, 110390, 110447, 110493, 110541, 110589, 110637, 110681,
-	110727, 110773, 110818, 110865, 110912, 110953, 111004, 111057, 111110, 111155, 111211, 111269, 111327, 111376, 111427, 111478,
-	111527, 111584, 111643, 111702, 111754, 111808, 111862, 111920, 111977, 112036, 112095, 112160, 112218, 112278, 112338, 112405,
-	112463, 112523, 112583, 112646, 112711, 112776, 112837, 112889, 112955, 113023, 113091, 113139, 113189, 113239, 113287, 113338,
-	113391, 113444, 113493, 113541, 113595, 113637, 113681, 113725, 113764, 113797, 113830, 113870, 113915, 113943, 113996, 114051,
-	114106, 114156, 114200, 114246, 114292, 114334, 114378, 114419, 114458, 114497, 114548, 114601, 114654, 114702, 114754, 114808,
-	114862, 114913, 114966, 115019, 115067, 115118, 115180, 115244, 115308, 115349, 115398, 115449, 115500, 115562, 115628, 115688,
-	115752, 115804, 115858, 115912, 115963, 116013, 116069, 116112, 116157, 116202, 116243, 116285, 116332, 116378, 116424, 116459,
-	116496, 116533, 116570, 116613, 116651, 116693, 116731, 116769, 116807, 116852, 116897, 116941, 116980, 117020, 117064, 117108,
-	117141, 117184, 117222, 117277, 117332, 117386, 117440, 117483, 117529, 117579, 117625, 117671, 117720, 117769, 117807, 117848,
-	117893, 117930, 117967, 118015, 118063, 118100, 118140, 118184, 118220, 118256, 118296, 118337, 118378, 118418, 118454, 118495,
-	118542, 118599, 118645, 118686, 118727, 118779, 118832, 118882, 118936, 118980, 119029, 119083, 119127, 119162, 119197, 119234,
-	119275, 119333, 119376, 119423, 119465, 119507, 119560, 119614, 119665, 119715, 119754, 119789, 119832, 119876, 119921, 119960,
-	119997, 120038, 120074, 120114, 120160, 120212, 120249, 120301, 120340, 120382, 120416, 120467, 120507, 120549, 120591, 120633,
-	120675, 120721, 120756, 120798, 120843, 120885, 120926, 120963, 120997, 121034, 121077, 121124, 121168, 121210, 121265, 121321,
-	121374, 121427, 121477, 121522, 121585, 121645, 121695, 121768, 121838, 121893, 121926, 121963, 121999, 122034, 122066, 122102,
-	122133, 122168, 122200, 122242, 122289, 122333, 122373, 122416, 122456, 122492, 122523, 122558, 122590, 122627, 122668, 122712,
-	122763, 122811, 122856, 122909, 122959, 122998, 123039, 123077, 123123, 123178, 123230, 123270, 123313, 123353, 123394, 123439,
-	123481, 123534, 123596, 123655, 123693, 123732, 123768, 123808, 123847, 123890, 123930, 123970, 124010, 124047, 124090, 124139,
-	124185, 124228, 124266, 124308, 124347, 124390, 124436, 124479, 124517, 124560, 124607, 124673, 124735, 124790, 124840, 124887,
-	124934, 124978, 125020, 125067, 125114, 125162, 125208, 125258, 125305, 125347, 125394, 125442, 125476, 125510, 125541, 125583,
-	125629, 125681, 125732, 125780, 125831, 125884, 125934, 125987, 126044, 126100, 126155, 126217, 126279, 126342, 126402, 126458,
-	126518, 126575, 126636, 126692, 126754, 126809, 126858, 126907, 126953, 127012, 127053, 127092, 127130, 127174, 127212, 127245,
-	127282, 127316, 127353, 127391, 127428, 127462, 127524, 127581, 127642, 127700, 127751, 127801, 127846, 127895, 127941, 127998,
-	128054, 128109, 128161, 128211, 128260, 128306, 128355, 128404, 128453, 128498, 128543, 128587, 128635, 128680, 128727, 128772,
-	128817, 128862, 128900, 128948, 128988, 129036, 129093, 129150, 129207, 129266, 129314, 129390, 129463, 129535, 129615, 129691,
-	129749, 129806, 129872, 129937, 130008, 130078, 130144, 130209, 130266, 130335, 130393, 130455, 130515, 130574, 130645, 130715,
-	130792, 130868, 130927, 130993, 131059, 131131, 131190, 131261, 131321, 131385, 131446, 131507, 131574, 131628, 131694, 131749,
-	131804, 131863, 131922, 131993, 132053, 132113, 132177, 132231, 132297, 132361, 132420, 132483, 132527, 132578, 132626, 132697,
-	132780, 132849, 132907, 132977, 133035, 133105, 133161, 133199, 133246, 133290, 133331, 133374, 133417, 133460, 133498, 133536,
-	133578, 133621, 133667, 133710, 133752, 133800, 133852, 133901, 133952, 134000, 134047, 134098, 134146, 134187, 134227, 134273,
-	134319, 134362, 134407, 134455, 134500, 134540, 134575, 134619, 134662, 134714, 134748, 134781, 134814, 134844, 134887, 134928,
-	134973, 135015, 135062, 135106, 135158, 135209, 135244, 135282, 135320, 135352, 135396, 135445, 135497, 135541, 135579, 135618,
-	135657, 135696, 135735, 135774, 135806, 135837, 135872, 135907, 135938, 135968, 136002, 136042, 136082, 136122, 136162, 136202,
-	136236, 136272, 136321, 136381, 136426, 136471, 136520, 136561, 136606, 136648, 136688, 136739, 136787, 136830, 136864, 136893,
-	136926, 136956, 136991, 137023, 137059, 137092, 137124, 137162, 137200, 137238, 137279, 137317, 137367, 137416, 137465, 137514,
-	137564, 137614, 137661, 137709, 137741, 137768, 137799, 137827, 137865, 137912, 137956, 137995, 138047, 138092, 138136, 138177,
-	138216, 138252, 138287, 138322, 138354, 138416, 138475, 138548, 138618, 138673, 138717, 138754, 138792, 138827, 138863, 138905,
-	138949, 138994, 139036, 139077, 139119, 139159, 139203, 139244, 139282}
+	7945, 7991, 8037, 8083, 8129, 8175, 8225, 8271, 8321, 8385, 8449, 8510, 8571, 8617, 8660, 8713,
+	8775, 8834, 8895, 8954, 8992, 9030, 9083, 9123, 9167, 9207, 9247, 9287, 9327, 9367, 9411, 9450,
+	9510, 9565, 9620, 9680, 9740, 9790, 9840, 9890, 9940, 9998, 10067, 10139, 10178, 10216, 10254, 10292,
+	10334, 10373, 10412, 10451, 10489, 10527, 10565, 10603, 10641, 10679, 10717, 10755, 10793, 10831, 10869, 10907,
+	10945, 11000, 11054, 11112, 11161, 11210, 11250, 11295, 11323, 11358, 11408, 11443, 11477, 11511, 11558, 11597,
+	11643, 11687, 11727, 11767, 11807, 11860, 11900, 11940, 11980, 12024, 12064, 12104, 12148, 12188, 12228, 12267,
+	12306, 12356, 12395, 12434, 12483, 12524, 12578, 12626, 12667, 12708, 12749, 12790, 12831, 12879, 12941, 13001,
+	13053, 13103, 13157, 13204, 13244, 13287, 13330, 13375, 13419, 13463, 13508, 13553, 13598, 13643, 13688, 13733,
+	13782, 13849, 13893, 13934, 13980, 14028, 14081, 14118, 14164, 14205, 14246, 14287, 14328, 14369, 14415, 14456,
+	14497, 14538, 14579, 14619, 14664, 14712, 14765, 14805, 14853, 14895, 14937, 14979, 15021, 15067, 15110, 15153,
+	15201, 15243, 15285, 15327, 15369, 15411, 15457, 15500, 15540, 15584, 15630, 15676, 15727, 15778, 15829, 15880,
+	15931, 15983, 16033, 16083, 16132, 16175, 16218, 16261, 16304, 16347, 16390, 16433, 16476, 16519, 16562, 16605,
+	16648, 16691, 16734, 16777, 16824, 16873, 16916, 16959, 17002, 17045, 17088, 17131, 17174, 17217, 17260, 17303,
+	17346, 17389, 17432, 17475, 17518, 17565, 17605, 17649, 17695, 17741, 17792, 17843, 17894, 17945, 17996, 18048,
+	18098, 18148, 18213, 18263, 18334, 18382, 18430, 18478, 18518, 18562, 18602, 18641, 18680, 18719, 18785, 18833,
+	18869, 18914, 18971, 19021, 19071, 19121, 19175, 19234, 19301, 19361, 19429, 19497, 19551, 19605, 19663, 19713,
+	19761, 19809, 19857, 19937, 19991, 20051, 20111, 20171, 20235, 20296, 20353, 20410, 20467, 20524, 20584, 20627,
+	20670, 20721, 20774, 20828, 20881, 20941, 21003, 21058, 21111, 21167, 21221, 21275, 21335, 21375, 21420, 21471,
+	21538, 21584, 21622, 21660, 21698, 21744, 21793, 21843, 21879, 21919, 21960, 22001, 22042, 22092, 22133, 22173,
+	22213, 22253, 22293, 22333, 22373, 22413, 22454, 22495, 22536, 22577, 22624, 22671, 22718, 22765, 22812, 22859,
+	22906, 22953, 22998, 23047, 23087, 23127, 23172, 23217, 23261, 23305, 23387, 23464, 23541, 23620, 23695, 23772,
+	23848, 23934, 24016, 24094, 24168, 24240, 24320, 24401, 24472, 24517, 24562, 24607, 24670, 24716, 24762, 24808,
+	24854, 24900, 24946, 24992, 25046, 25100, 25154, 25208, 25262, 25316, 25366, 25423, 25482, 25529, 25576, 25623,
+	25670, 25738, 25801, 25846, 25891, 25949, 26020, 26088, 26156, 26204, 26252, 26300, 26348, 26400, 26452, 26504,
+	26563, 26622, 26681, 26740, 26799, 26832, 26865, 26894, 26923, 26952, 26992, 27032, 27067, 27102, 27137, 27172,
+	27207, 27242, 27276, 27310, 27344, 27378, 27413, 27448, 27483, 27518, 27553, 27588, 27640, 27678, 27716, 27754,
+	27796, 27834, 27872, 27910, 27944, 27978, 28012, 28046, 28080, 28114, 28162, 28198, 28234, 28269, 28304, 28338,
+	28382, 28449, 28516, 28600, 28674, 28735, 28807, 28868, 28926, 28984, 29044, 29101, 29158, 29205, 29252, 29303,
+	29360, 29417, 29453, 29510, 29566, 29612, 29661, 29716, 29761, 29806, 29856, 29910, 29951, 29993, 30035, 30077,
+	30125, 30171, 30214, 30251, 30290, 30329, 30375, 30413, 30451, 30489, 30527, 30565, 30603, 30645, 30683, 30721,
+	30759, 30797, 30835, 30884, 30933, 30982, 31031, 31080, 31118, 31156, 31194, 31232, 31270, 31311, 31352, 31405,
+	31441, 31484, 31528, 31572, 31609, 31654, 31699, 31744, 31798, 31852, 31908, 31948, 31991, 32039, 32087, 32135,
+	32186, 32223, 32264, 32301, 32336, 32371, 32406, 32453, 32500, 32536, 32572, 32608, 32654, 32700, 32746, 32783,
+	32830, 32877, 32914, 32951, 32998, 33045, 33096, 33143, 33189, 33235, 33281, 33327, 33377, 33419, 33461, 33503,
+	33555, 33607, 33639, 33671, 33703, 33735, 33767, 33799, 33832, 33865, 33898, 33935, 33968, 33999, 34030, 34080,
+	34131, 34172, 34214, 34256, 34298, 34346, 34392, 34435, 34469, 34503, 34538, 34577, 34627, 34673, 34736, 34799,
+	34869, 34939, 35009, 35075, 35145, 35205, 35265, 35324, 35387, 35457, 35524, 35582, 35644, 35698, 35749, 35790,
+	35848, 35906, 35964, 36026, 36078, 36130, 36182, 36234, 36286, 36338, 36390, 36442, 36494, 36546, 36598, 36650,
+	36702, 36754, 36806, 36858, 36910, 36962, 37014, 37066, 37118, 37170, 37222, 37274, 37331, 37380, 37429, 37478,
+	37527, 37576, 37625, 37674, 37723, 37772, 37825, 37877, 37929, 37985, 38049, 38113, 38185, 38252, 38327, 38402,
+	38477, 38556, 38628, 38700, 38772, 38844, 38931, 38997, 39060, 39121, 39186, 39234, 39282, 39330, 39383, 39431,
+	39479, 39527, 39575, 39623, 39685, 39733, 39816, 39899, 39982, 40037, 40113, 40187, 40266, 40343, 40421, 40497,
+	40548, 40599, 40656, 40713, 40771, 40829, 40875, 40912, 40953, 40989, 41029, 41063, 41104, 41137, 41170, 41208,
+	41251, 41298, 41346, 41395, 41432, 41469, 41504, 41539, 41574, 41625, 41667, 41702, 41743, 41804, 41849, 41905,
+	41943, 41981, 42052, 42127, 42184, 42236, 42286, 42336, 42386, 42429, 42471, 42513, 42555, 42601, 42657, 42713,
+	42761, 42809, 42848, 42892, 42936, 42984, 43022, 43060, 43098, 43136, 43179, 43226, 43271, 43324, 43367, 43406,
+	43449, 43499, 43556, 43621, 43691, 43761, 43831, 43878, 43914, 43949, 43984, 44051, 44123, 44195, 44267, 44342,
+	44417, 44492, 44535, 44583, 44618, 44653, 44696, 44739, 44782, 44829, 44876, 44923, 44965, 45009, 45053, 45102,
+	45146, 45183, 45224, 45278, 45332, 45386, 45440, 45494, 45548, 45605, 45666, 45728, 45784, 45840, 45896, 45952,
+	46008, 46068, 46120, 46172, 46235, 46298, 46354, 46414, 46474, 46528, 46573, 46618, 46663, 46708, 46752, 46800,
+	46842, 46888, 46926, 46964, 47003, 47042, 47088, 47138, 47192, 47246, 47288, 47334, 47375, 47422, 47463, 47504,
+	47545, 47586, 47627, 47668, 47713, 47751, 47789, 47827, 47865, 47903, 47941, 47979, 48021, 48063, 48105, 48147,
+	48189, 48227, 48265, 48303, 48341, 48383, 48421, 48463, 48515, 48562, 48609, 48647, 48685, 48723, 48761, 48799,
+	48837, 48875, 48917, 48961, 49005, 49046, 49087, 49128, 49173, 49215, 49253, 49296, 49337, 49380, 49418, 49456,
+	49490, 49524, 49554, 49593, 49636, 49665, 49694, 49735, 49780, 49819, 49858, 49901, 49954, 50008, 50062, 50128,
+	50170, 50220, 50276, 50326, 50378, 50419, 50486, 50567, 50648, 50729, 50810, 50879, 50925, 50967, 51017, 51058,
+	51099, 51140, 51185, 51237, 51284, 51331, 51378, 51430, 51482, 51534, 51590, 51639, 51687, 51739, 51780, 51821,
+	51876, 51924, 51986, 52033, 52080, 52127, 52170, 52217, 52274, 52331, 52380, 52429, 52482, 52538, 52592, 52647,
+	52699, 52773, 52832, 52897, 52962, 53027, 53092, 53147, 53204, 53259, 53310, 53363, 53414, 53468, 53528, 53581,
+	53631, 53687, 53736, 53795, 53879, 53967, 53995, 54025, 54055, 54082, 54109, 54132, 54155, 54178, 54201, 54260,
+	54298, 54345, 54392, 54438, 54484, 54530, 54576, 54622, 54668, 54714, 54760, 54806, 54852, 54898, 54944, 54990,
+	55036, 55082, 55128, 55174, 55220, 55266, 55312, 55362, 55409, 55451, 55489, 55523, 55557, 55591, 55629, 55667,
+	55711, 55752, 55795, 55833, 55875, 55914, 55956, 55998, 56040, 56082, 56128, 56171, 56211, 56253, 56299, 56342,
+	56388, 56434, 56472, 56524, 56565, 56606, 56651, 56696, 56741, 56786, 56835, 56876, 56910, 56944, 56993, 57029,
+	57069, 57106, 57146, 57182, 57218, 57254, 57290, 57330, 57367, 57407, 57447, 57480, 57513, 57552, 57586, 57620,
+	57658, 57693, 57728, 57763, 57798, 57833, 57872, 57908, 57965, 58022, 58064, 58108, 58152, 58185, 58221, 58257,
+	58297, 58333, 58369, 58401, 58433, 58471, 58519, 58569, 58619, 58673, 58710, 58757, 58806, 58855, 58907, 58943,
+	58989, 59037, 59085, 59132, 59181, 59216, 59269, 59322, 59374, 59426, 59467, 59526, 59579, 59622, 59676, 59730,
+	59786, 59829, 59877, 59927, 59977, 60014, 60052, 60094, 60141, 60190, 60239, 60284, 60322, 60360, 60406, 60452,
+	60487, 60533, 60579, 60629, 60666, 60707, 60742, 60790, 60838, 60875, 60914, 60953, 60992, 61035, 61073, 61111,
+	61149, 61187, 61225, 61267, 61314, 61367, 61417, 61469, 61521, 61568, 61615, 61656, 61699, 61751, 61800, 61851,
+	61902, 61942, 61988, 62030, 62076, 62118, 62164, 62206, 62250, 62294, 62330, 62366, 62407, 62450, 62493, 62525,
+	62559, 62593, 62627, 62661, 62695, 62729, 62763, 62801, 62836, 62871, 62906, 62946, 62986, 63018, 63050, 63086,
+	63120, 63158, 63201, 63235, 63269, 63303, 63337, 63371, 63405, 63439, 63473, 63507, 63541, 63575, 63613, 63648,
+	63683, 63718, 63758, 63798, 63852, 63899, 63947, 63995, 64045, 64095, 64138, 64187, 64226, 64265, 64308, 64356,
+	64393, 64430, 64467, 64509, 64555, 64599, 64648, 64697, 64735, 64772, 64809, 64846, 64883, 64924, 64962, 65001,
+	65040, 65083, 65131, 65180, 65233, 65284, 65338, 65394, 65450, 65495, 65539, 65583, 65627, 65671, 65719, 65775,
+	65821, 65867, 65913, 65963, 66018, 66063, 66108, 66160, 66212, 66263, 66312, 66361, 66412, 66463, 66503, 66545,
+	66587, 66629, 66671, 66713, 66755, 66797, 66839, 66881, 66923, 66965, 67007, 67049, 67095, 67140, 67190, 67240,
+	67290, 67340, 67390, 67432, 67478, 67529, 67572, 67619, 67663, 67707, 67740, 67776, 67816, 67852, 67887, 67926,
+	67970, 68001, 68032, 68068, 68108, 68144, 68188, 68232, 68284, 68336, 68387, 68436, 68485, 68536, 68587, 68627,
+	68670, 68717, 68762, 68812, 68862, 68912, 68962, 69012, 69054, 69100, 69151, 69193, 69235, 69277, 69319, 69361,
+	69403, 69445, 69487, 69529, 69571, 69613, 69655, 69697, 69743, 69773, 69809, 69845, 69877, 69909, 69952, 69995,
+	70027, 70061, 70095, 70129, 70163, 70197, 70231, 70265, 70303, 70338, 70373, 70408, 70448, 70488, 70522, 70556,
+	70590, 70624, 70658, 70692, 70726, 70764, 70807, 70841, 70875, 70909, 70943, 70977, 71011, 71045, 71079, 71113,
+	71147, 71181, 71215, 71249, 71283, 71317, 71351, 71385, 71423, 71458, 71493, 71528, 71568, 71608, 71662, 71716,
+	71759, 71805, 71851, 71901, 71947, 71994, 72041, 72087, 72134, 72184, 72230, 72263, 72296, 72335, 72374, 72413,
+	72452, 72498, 72544, 72584, 72624, 72664, 72701, 72738, 72777, 72820, 72870, 72920, 72959, 72998, 73037, 73066,
+	73095, 73137, 73179, 73215, 73251, 73287, 73348, 73394, 73440, 73485, 73530, 73575, 73620, 73665, 73710, 73755,
+	73800, 73845, 73890, 73935, 73980, 74025, 74070, 74115, 74160, 74205, 74250, 74295, 74340, 74385, 74430, 74475,
+	74520, 74565, 74610, 74655, 74700, 74745, 74790, 74835, 74880, 74925, 74970, 75015, 75060, 75105, 75150, 75195,
+	75240, 75285, 75330, 75375, 75420, 75465, 75510, 75555, 75600, 75645, 75690, 75735, 75780, 75825, 75870, 75926,
+	75973, 76024, 76085, 76141, 76199, 76257, 76304, 76362, 76420, 76472, 76528, 76602, 76676, 76750, 76824, 76898,
+	76972, 77028, 77084, 77132, 77185, 77259, 77309, 77356, 77407, 77458, 77503, 77556, 77603, 77651, 77700, 77754,
+	77808, 77864, 77905, 77946, 77986, 78026, 78066, 78106, 78146, 78186, 78226, 78266, 78306, 78346, 78386, 78426,
+	78466, 78506, 78546, 78586, 78626, 78666, 78706, 78746, 78786, 78826, 78866, 78906, 78946, 78986, 79026, 79066,
+	79106, 79146, 79186, 79226, 79266, 79306, 79346, 79386, 79426, 79466, 79506, 79546, 79586, 79626, 79666, 79706,
+	79746, 79786, 79826, 79866, 79906, 79946, 79986, 80026, 80066, 80106, 80157, 80199, 80245, 80301, 80352, 80405,
+	80458, 80500, 80545, 80590, 80635, 80704, 80773, 80842, 80911, 80980, 81049, 81100, 81151, 81194, 81263, 81308,
+	81350, 81396, 81442, 81482, 81530, 81573, 81617, 81666, 81715, 81763, 81796, 81829, 81861, 81893, 81925, 81957,
+	81989, 82021, 82053, 82085, 82117, 82149, 82181, 82213, 82245, 82277, 82309, 82341, 82373, 82405, 82437, 82469,
+	82501, 82533, 82565, 82597, 82629, 82661, 82693, 82725, 82757, 82789, 82821, 82853, 82885, 82917, 82949, 82981,
+	83013, 83045, 83077, 83109, 83141, 83173, 83205, 83237, 83269, 83301, 83333, 83365, 83397, 83429, 83461, 83493,
+	83525, 83557, 83600, 83648, 83691, 83736, 83781, 83842, 83903, 83964, 84025, 84086, 84147, 84190, 84233, 84268,
+	84329, 84366, 84404, 84442, 84474, 84514, 84549, 84585, 84626, 84667, 84721, 84760, 84799, 84837, 84875, 84913,
+	84951, 84989, 85027, 85065, 85103, 85141, 85179, 85217, 85255, 85293, 85331, 85369, 85407, 85445, 85483, 85521,
+	85559, 85597, 85635, 85673, 85711, 85749, 85787, 85825, 85863, 85901, 85939, 85977, 86015, 86053, 86091, 86129,
+	86167, 86205, 86243, 86281, 86319, 86357, 86395, 86433, 86471, 86509, 86547, 86585, 86623, 86661, 86699, 86737,
+	86775, 86813, 86862, 86902, 86946, 87000, 87049, 87100, 87151, 87191, 87242, 87293, 87338, 87387, 87454, 87521,
+	87588, 87655, 87722, 87789, 87838, 87887, 87928, 87974, 88041, 88084, 88124, 88168, 88212, 88250, 88296, 88336,
+	88377, 88419, 88466, 88513, 88562, 88596, 88630, 88663, 88696, 88729, 88762, 88795, 88828, 88861, 88894, 88927,
+	88960, 88993, 89026, 89059, 89092, 89125, 89158, 89191, 89224, 89257, 89290, 89323, 89356, 89389, 89422, 89455,
+	89488, 89521, 89554, 89587, 89620, 89653, 89686, 89719, 89752, 89785, 89818, 89851, 89884, 89917, 89950, 89983,
+	90016, 90049, 90082, 90115, 90148, 90181, 90214, 90247, 90280, 90313, 90346, 90379, 90423, 90458, 90497, 90546,
+	90590, 90636, 90682, 90717, 90755, 90793, 90831, 90893, 90955, 91017, 91079, 91141, 91203, 91247, 91291, 91327,
+	91389, 91427, 91462, 91501, 91540, 91573, 91614, 91650, 91687, 91729, 91771, 91820, 91854, 91888, 91921, 91954,
+	91987, 92020, 92053, 92086, 92119, 92152, 92185, 92218, 92251, 92284, 92317, 92350, 92383, 92416, 92449, 92482,
+	92515, 92548, 92581, 92614, 92647, 92680, 92713, 92746, 92779, 92812, 92845, 92878, 92911, 92944, 92977, 93010,
+	93043, 93076, 93109, 93142, 93175, 93208, 93241, 93274, 93307, 93340, 93373, 93406, 93439, 93472, 93505, 93538,
+	93571, 93604, 93637, 93681, 93730, 93774, 93820, 93866, 93904, 93942, 93980, 94042, 94104, 94166, 94228, 94290,
+	94352, 94396, 94440, 94476, 94538, 94576, 94615, 94654, 94687, 94728, 94764, 94801, 94843, 94885, 94941, 94982,
+	95023, 95063, 95103, 95143, 95183, 95223, 95263, 95303, 95343, 95383, 95423, 95463, 95503, 95543, 95583, 95623,
+	95663, 95703, 95743, 95783, 95823, 95863, 95903, 95943, 95983, 96023, 96063, 96103, 96143, 96183, 96223, 96263,
+	96303, 96343, 96383, 96423, 96463, 96503, 96543, 96583, 96623, 96663, 96703, 96743, 96783, 96823, 96863, 96903,
+	96943, 96983, 97023, 97063, 97103, 97143, 97183, 97234, 97290, 97341, 97394, 97447, 97492, 97537, 97582, 97651,
+	97720, 97789, 97858, 97927, 97996, 98047, 98098, 98141, 98210, 98255, 98301, 98347, 98387, 98435, 98478, 98522,
+	98571, 98620, 98661, 98687, 98713, 98738, 98763, 98788, 98813, 98838, 98863, 98888, 98913, 98938, 98963, 98988,
+	99013, 99038, 99063, 99088, 99113, 99138, 99163, 99188, 99213, 99238, 99263, 99288, 99313, 99338, 99363, 99388,
+	99413, 99438, 99463, 99488, 99513, 99538, 99563, 99588, 99613, 99638, 99663, 99688, 99713, 99738, 99763, 99788,
+	99813, 99838, 99863, 99888, 99913, 99938, 99963, 99988, 100013, 100038, 100074, 100115, 100151, 100189, 100227, 100281,
+	100335, 100389, 100443, 100497, 100551, 100587, 100623, 100651, 100705, 100735, 100766, 100797, 100822, 100855, 100883, 100912,
+	100946, 100980, 101035, 101090, 101119, 101159, 101201, 101243, 101274, 101312, 101348, 101394, 101442, 101490, 101524, 101559,
+	101604, 101651, 101698, 101732, 101765, 101809, 101855, 101901, 101937, 101989, 102045, 102090, 102135, 102180, 102225, 102270,
+	102319, 102368, 102406, 102446, 102483, 102520, 102561, 102602, 102644, 102686, 102733, 102780, 102827, 102874, 102921, 102968,
+	103015, 103062, 103109, 103156, 103203, 103250, 103301, 103349, 103397, 103434, 103471, 103508, 103558, 103608, 103648, 103692,
+	103736, 103769, 103805, 103845, 103881, 103917, 103948, 103979, 104010, 104068, 104126, 104160, 104204, 104250, 104296, 104328,
+	104361, 104404, 104449, 104494, 104526, 104576, 104626, 104675, 104724, 104772, 104820, 104867, 104914, 104950, 104991, 105025,
+	105059, 105099, 105151, 105203, 105267, 105331, 105394, 105457, 105527, 105601, 105657, 105708, 105757, 105806, 105855, 105906,
+	105957, 106017, 106061, 106116, 106171, 106208, 106245, 106290, 106335, 106375, 106419, 106463, 106496, 106532, 106580, 106628,
+	106665, 106706, 106747, 106791, 106836, 106883, 106930, 106974, 107020, 107066, 107101, 107138, 107175, 107212, 107249, 107286,
+	107323, 107364, 107402, 107440, 107478, 107521, 107564, 107607, 107648, 107694, 107731, 107768, 107805, 107842, 107879, 107916,
+	107957, 107995, 108033, 108071, 108114, 108157, 108200, 108243, 108302, 108363, 108424, 108478, 108534, 108590, 108651, 108736,
+	108815, 108881, 108949, 109017, 109066, 109117, 109168, 109228, 109282, 109338, 109394, 109455, 109517, 109573, 109631, 109689,
+	109754, 109814, 109868, 109924, 109980, 110041, 110099, 110151, 110205, 110259, 110316, 110359, 110404, 110449, 110489, 110537,
+	110587, 110637, 110687, 110739, 110791, 110835, 110881, 110927, 110983, 111041, 111099, 111145, 111193, 111241, 111286, 111331,
+	111385, 111441, 111497, 111550, 111605, 111660, 111716, 111770, 111823, 111878, 111933, 111996, 112061, 112126, 112175, 112226,
+	112277, 112329, 112379, 112431, 112483, 112534, 112587, 112640, 112687, 112734, 112774, 112814, 112854, 112897, 112940, 112978,
+	113020, 113062, 113093, 113127, 113171, 113217, 113263, 113305, 113364, 113425, 113486, 113555, 113610, 113667, 113724, 113770,
+	113818, 113866, 113914, 113958, 114004, 114050, 114095, 114142, 114189, 114230, 114281, 114334, 114387, 114432, 114488, 114546,
+	114604, 114653, 114704, 114755, 114804, 114861, 114920, 114979, 115031, 115085, 115139, 115197, 115254, 115313, 115372, 115437,
+	115495, 115555, 115615, 115682, 115740, 115800, 115860, 115923, 115988, 116053, 116114, 116166, 116232, 116300, 116368, 116444,
+	116499, 116547, 116597, 116647, 116695, 116746, 116799, 116852, 116901, 116949, 117003, 117045, 117089, 117133, 117172, 117205,
+	117238, 117278, 117323, 117351, 117404, 117459, 117514, 117564, 117608, 117654, 117700, 117742, 117786, 117827, 117866, 117905,
+	117956, 118009, 118062, 118110, 118162, 118216, 118270, 118321, 118374, 118427, 118475, 118526, 118588, 118652, 118716, 118757,
+	118806, 118857, 118908, 118970, 119036, 119096, 119160, 119212, 119266, 119320, 119371, 119421, 119477, 119520, 119565, 119610,
+	119651, 119693, 119740, 119786, 119832, 119867, 119904, 119941, 119978, 120021, 120059, 120101, 120139, 120177, 120215, 120260,
+	120305, 120349, 120388, 120428, 120472, 120516, 120549, 120592, 120630, 120685, 120740, 120794, 120848, 120891, 120937, 120987,
+	121033, 121079, 121128, 121177, 121215, 121256, 121301, 121338, 121375, 121423, 121471, 121508, 121548, 121592, 121628, 121664,
+	121704, 121745, 121786, 121826, 121862, 121903, 121950, 122007, 122053, 122094, 122135, 122187, 122240, 122290, 122344, 122388,
+	122437, 122491, 122535, 122570, 122605, 122642, 122683, 122741, 122784, 122831, 122873, 122915, 122968, 123022, 123073, 123123,
+	123162, 123197, 123240, 123284, 123329, 123368, 123405, 123446, 123482, 123522, 123568, 123620, 123657, 123709, 123748, 123790,
+	123824, 123875, 123915, 123957, 123999, 124041, 124083, 124129, 124164, 124206, 124251, 124293, 124334, 124371, 124405, 124442,
+	124485, 124532, 124576, 124618, 124673, 124729, 124782, 124835, 124885, 124930, 124993, 125053, 125103, 125176, 125246, 125301,
+	125334, 125371, 125407, 125442, 125474, 125510, 125541, 125576, 125608, 125650, 125697, 125741, 125781, 125824, 125864, 125900,
+	125931, 125966, 125998, 126035, 126076, 126120, 126171, 126219, 126264, 126317, 126367, 126406, 126447, 126485, 126531, 126586,
+	126638, 126678, 126721, 126761, 126802, 126847, 126889, 126942, 127004, 127063, 127101, 127140, 127176, 127216, 127255, 127298,
+	127338, 127378, 127418, 127455, 127498, 127547, 127593, 127636, 127674, 127716, 127755, 127798, 127844, 127887, 127925, 127968,
+	128015, 128081, 128143, 128198, 128248, 128295, 128342, 128386, 128428, 128475, 128522, 128570, 128616, 128666, 128713, 128755,
+	128802, 128850, 128884, 128918, 128949, 128991, 129037, 129089, 129140, 129188, 129239, 129292, 129342, 129395, 129452, 129508,
+	129563, 129625, 129687, 129750, 129810, 129866, 129926, 129983, 130044, 130100, 130162, 130217, 130266, 130315, 130361, 130420,
+	130461, 130500, 130538, 130582, 130620, 130653, 130690, 130724, 130761, 130799, 130836, 130870, 130932, 130989, 131050, 131108,
+	131159, 131209, 131254, 131303, 131349, 131406, 131462, 131517, 131569, 131619, 131668, 131714, 131763, 131812, 131861, 131906,
+	131951, 131995, 132043, 132088, 132135, 132180, 132225, 132270, 132308, 132356, 132396, 132444, 132501, 132558, 132615, 132674,
+	132722, 132798, 132871, 132943, 133023, 133099, 133157, 133214, 133280, 133345, 133416, 133486, 133552, 133617, 133674, 133743,
+	133801, 133863, 133923, 133982, 134053, 134123, 134200, 134276, 134335, 134401, 134467, 134539, 134598, 134669, 134729, 134793,
+	134854, 134915, 134982, 135036, 135102, 135157, 135212, 135271, 135330, 135401, 135461, 135521, 135585, 135639, 135705, 135769,
+	135828, 135891, 135935, 135986, 136034, 136105, 136188, 136257, 136315, 136385, 136443, 136513, 136569, 136607, 136654, 136698,
+	136739, 136782, 136825, 136868, 136906, 136944, 136986, 137029, 137075, 137118, 137160, 137208, 137260, 137309, 137360, 137408,
+	137455, 137506, 137554, 137595, 137635, 137681, 137727, 137770, 137815, 137863, 137908, 137948, 137983, 138027, 138070, 138122,
+	138156, 138189, 138222, 138252, 138295, 138336, 138381, 138423, 138470, 138514, 138566, 138617, 138652, 138690, 138728, 138760,
+	138804, 138853, 138905, 138949, 138987, 139026, 139065, 139104, 139143, 139182, 139214, 139245, 139280, 139315, 139346, 139376,
+	139410, 139450, 139490, 139530, 139570, 139610, 139644, 139680, 139729, 139789, 139834, 139879, 139928, 139969, 140014, 140056,
+	140096, 140147, 140195, 140238, 140272, 140301, 140334, 140364, 140399, 140431, 140467, 140500, 140532, 140570, 140608, 140646,
+	140687, 140725, 140775, 140824, 140873, 140922, 140972, 141022, 141069, 141117, 141149, 141176, 141207, 141235, 141273, 141320,
+	141364, 141403, 141455, 141500, 141544, 141585, 141624, 141660, 141695, 141730, 141762, 141824, 141883, 141956, 142026, 142081,
+	142125, 142162, 142200, 142235, 142271, 142313, 142357, 142402, 142444, 142485, 142527, 142567, 142611, 142652, 142690}

@@ -37,7 +37,8 @@ func NewDraft(s *ir.Shader, watch *ir.Watcher) (*program.Program, *Draft) {
 		ZeroShared: s.ZeroShared, Data: s.Data, Physical: s.Physical, Atomics: s.Atomics,
 	}
 	for _, r := range s.Resources {
-		p.Resources = append(p.Resources, program.Resource{Set: r.Set, Binding: r.Binding, Count: r.Count, Name: r.Name})
+		p.Resources = append(p.Resources, program.Resource{Set: r.Set, Binding: r.Binding, Count: r.Count, Name: r.Name,
+			Input: r.Input})
 	}
 	d := &Draft{shader: s, places: make([]int32, len(g.Memories)), watch: watch}
 	for m := range d.places {

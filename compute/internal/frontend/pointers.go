@@ -53,6 +53,7 @@ type pointer struct {
 // binding is a variable with descriptors.
 type binding struct {
 	set, binding, count uint32
+	input               uint32 // InputAttachmentIndex and one; 0: there is none
 	name                string
 	constant, aliased   bool
 	volatile            bool
@@ -91,6 +92,8 @@ func (c *compiler) bindingOf(i *spirv.Instruction) *binding {
 			b.set = d.Operands[0]
 		case spirv.DecorationBinding:
 			b.binding = d.Operands[0]
+		case spirv.DecorationInputAttachmentIndex:
+			b.input = d.Operands[0] + 1
 		case spirv.DecorationAliased:
 			b.aliased = true
 		case spirv.DecorationVolatile:
@@ -149,7 +152,8 @@ func (c *compiler) resource(b *binding) int {
 			return i
 		}
 	}
-	c.resources = append(c.resources, ir.Resource{Set: b.set, Binding: b.binding, Count: b.count, Name: b.name})
+	c.resources = append(c.resources, ir.Resource{Set: b.set, Binding: b.binding, Count: b.count, Name: b.name,
+		Input: b.input})
 	return len(c.resources) - 1
 }
 

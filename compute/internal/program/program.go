@@ -172,6 +172,7 @@ type Resource struct {
 	Set, Binding uint32
 	Count        uint32 // elements; 0: as many as the set has (a runtime array)
 	Name         string
+	Input        uint32 // InputAttachmentIndex and one; 0: there is none
 }
 
 // Loop is a loop of the shader, for messages.
