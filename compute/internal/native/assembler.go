@@ -80,6 +80,8 @@ var (
 	vroundps      = opcode{1, 3, 0x08, false}
 	vblendvps     = opcode{1, 3, 0x4a, false}
 	vfmadd213ps   = opcode{1, 2, 0xa8, false}
+	vfmadd231ps   = opcode{1, 2, 0xb8, false}
+	vfmadd132ps   = opcode{1, 2, 0x98, false}
 	vcvtdq2ps     = opcode{0, 1, 0x5b, false}
 	vcvttps2dq    = opcode{2, 1, 0x5b, false}
 	vaddpd        = opcode{1, 1, 0x58, false}
@@ -187,7 +189,8 @@ const quad = 0x80
 // vectors below YMM16.
 var evexW = map[opcode]uint8{
 	vaddps: 0, vmulps: 0, vsubps: 0, vminps: 0, vdivps: 0, vmaxps: 0, vsqrtps: 0, vandps: 0, vorps: 0, vxorps: 0,
-	vroundps: 0, vfmadd213ps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
+	vfmadd213ps: 0, vfmadd231ps: 0, vfmadd132ps: 0,
+	vroundps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
 	vpand: 0, vpandn: 0, vpor: 0, vpxor: 0, vpminud: 0, vpminsd: 0, vpmaxud: 0, vpmaxsd: 0, vpabsd: 0, vpsllvd: 0,
 	vpsrlvd: 0, vpsravd: 0, vmovups: 0, vmovupsTo: 0, vmovntpsTo: 0, vmovd: 0, vmovdFrom: 0, vpextrdTo: 0,
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
