@@ -204,6 +204,10 @@ func (c *compiler) loadShared(in *Inst, dst vector, offsets operand) {
 
 // storePair writes a store.
 func (c *compiler) storePair(in *Inst) {
+	if in.storesStrided() {
+		c.storeStrided(in)
+		return
+	}
 	value := c.vector(1, spare[1])
 	if in.way > 0 {
 		switch {

@@ -2,16 +2,18 @@ package native
 
 import "farside/compute/internal/kernel"
 
-// Loads for pairs of lanes that lie two to four words apart: members of vectors and structures. The words of all lanes
-// are as many vectors as the distance has words. Loads of neighbours share them.
+// Loads and stores for pairs of lanes that lie two to four words apart: members of vectors and structures. The words of
+// all lanes are as many vectors as the distance has words. Loads of neighbours share them, and so do stores.
 
 // mostStride is the largest distance that has these loads.
 const mostStride = 4
 
-// strided says whether it is such a load.
-func (in *Inst) strided() bool {
-	return in.Op == kernel.Load32 && (in.Pattern == Consecutive || in.Pattern == Linear) && in.words() > 1 &&
-		in.words() <= mostStride
+// strided says whether it is such a load, storesStrided whether it is such a store.
+func (in *Inst) strided() bool       { return in.Op == kernel.Load32 && in.inStrides() }
+func (in *Inst) storesStrided() bool { return in.Op == kernel.Store32 && in.inStrides() }
+
+func (in *Inst) inStrides() bool {
+	return (in.Pattern == Consecutive || in.Pattern == Linear) && in.words() > 1 && in.words() <= mostStride
 }
 
 // loadStrided writes the load under way and those of its neighbours.
@@ -111,4 +113,110 @@ func (c *compiler) permute(dst vector, starts [mostStride]int32, first, second i
 func (c *compiler) permuteBy(dst, first, second vector, words [16]uint32) {
 	c.move(dst, c.constants([8]uint32(words[:8]), [8]uint32(words[8:])))
 	c.two(vpermi2d, dst, first, reg(second))
+}
+
+// storeStrided writes the store under way and those of its neighbours that follow it.
+func (c *compiler) storeStrided(in *Inst) {
+	offsets := operand{}
+	if in.way == 0 {
+		offsets = c.reads(0)
+	}
+	stores, values := c.stored()
+	if h := c.find(in.A); h != nil {
+		h.next = c.uses[c.at+len(stores)-1][0]
+	}
+	if in.way > 0 {
+		c.spreadOut(values, c.onWay(in), in.words())
+	} else {
+		slow, back := c.label(), c.label()
+		c.spreadOut(values, at(c.address(in, offsets, slow), int32(in.Immediate)), in.words())
+		c.place(back)
+		c.behind(slow, back, func() {
+			for i := range stores {
+				c.scatterPair(&stores[i], offsets, c.inVector(values[i], spare[1]))
+			}
+		})
+	}
+	c.written = c.at + len(stores)
+}
+
+// stored are the stores of neighbours that begin with the one under way, no more than the distance has words, and what
+// they store, wherever it is.
+func (c *compiler) stored() (stores []Inst, values []operand) {
+	in := &c.insts[c.at]
+	values = append(values, c.reads(1))
+	n := 1
+	for ; n < int(in.words()) && c.at+n < len(c.insts); n++ {
+		o := &c.insts[c.at+n]
+		h := c.find(o.B)
+		if !in.besides(o, n) || h == nil && c.findBits(o.B) != nil {
+			break
+		}
+		if h == nil {
+			values = append(values, operand{memory: true, broadcast: o.B.Step == 0, address: c.home(o.B)})
+			continue
+		}
+		h.pinned, h.next = c.at+1, c.uses[c.at+n][1]
+		values = append(values, reg(c.number(h)))
+	}
+	return c.insts[c.at:][:n], values
+}
+
+// spreadOut writes the first of values to lanes that lie some words apart, the second a word behind, and so on.
+func (c *compiler) spreadOut(values []operand, to address, words int32) {
+	var sources [mostStride]vector
+	places := [mostStride]vector{spare[0], spare[1], halfPlaces[0], halfPlaces[1]}
+	for i, v := range values {
+		sources[i] = c.inVector(v, places[i])
+	}
+	for i := len(values); i < mostStride; i++ {
+		sources[i] = sources[0] // nothing of it is written
+	}
+	dst, upper := spare[2], spare[3]
+	for part := range words {
+		// The words of this part, by their place.
+		var lanes, numbers [16]uint32
+		written, behind := uint16(0), uint16(0)
+		for i := range int32(16) {
+			lane, member := uint32((16*part+i)/words), (16*part+i)%words
+			lanes[i], numbers[i] = lane, lane+16*uint32(member&1)
+			if int(member) < len(values) {
+				written |= 1 << i
+			}
+			if member >= 2 {
+				behind |= 1 << i
+			}
+		}
+		c.permuteBy(dst, sources[0], sources[1], numbers)
+		if len(values) > 2 {
+			c.permuteBy(upper, sources[2], sources[3], numbers)
+			c.setBits(1, behind)
+			c.blendBy(1, dst, dst, reg(upper))
+		}
+		from := to
+		from.displacement += 64 * part
+		c.storeSome(from, dst, upper, lanes, written)
+	}
+}
+
+// storeSome writes those of the words of a vector that are to be written and whose lanes take part. t is needed.
+func (c *compiler) storeSome(to address, v, t vector, lanes [16]uint32, words uint16) {
+	all := words == 1<<16-1
+	switch {
+	case c.mode == Masked:
+		active := lower[0]
+		c.spread(active, activeBits, 0)
+		c.permuteBy(t, active, active, lanes)
+		c.signsTo(1, t)
+		if !all {
+			c.setBits(savedBits, words)
+			c.bits(kand, 1, 1, savedBits)
+		}
+		c.storeBy(1, to, v)
+	case all:
+		c.store(to, v)
+	default:
+		c.setBits(1, words)
+		c.storeBy(1, to, v)
+	}
 }
