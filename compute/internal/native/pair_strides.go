@@ -2,8 +2,9 @@ package native
 
 import "farside/compute/internal/kernel"
 
-// Loads and stores for pairs of lanes that lie two to four words apart: members of vectors and structures. The words of
-// all lanes are as many vectors as the distance has words. Loads of neighbours share them, and so do stores.
+// Loads and stores for pairs of lanes that lie some words apart: members of vectors and structures. If these are two to
+// four, the words of all lanes are as many vectors as the distance has words. Loads of neighbours share them, and so do
+// stores. If these are more, four neighbours in four lanes are a vector.
 
 // mostStride is the largest distance that has these loads.
 const mostStride = 4
@@ -13,12 +14,23 @@ func (in *Inst) strided() bool       { return in.Op == kernel.Load32 && in.inStr
 func (in *Inst) storesStrided() bool { return in.Op == kernel.Store32 && in.inStrides() }
 
 func (in *Inst) inStrides() bool {
-	return (in.Pattern == Consecutive || in.Pattern == Linear) && in.words() > 1 && in.words() <= mostStride
+	return (in.Pattern == Consecutive || in.Pattern == Linear) && in.words() > 1
 }
 
-// loadStrided writes the load under way and those of its neighbours.
-func (c *compiler) loadStrided(in *Inst) {
-	loads := c.insts[c.at:][:c.members()]
+// together is how many of so many neighbours have code for all of them, 0 if there is none.
+func (in *Inst) together(neighbours int) int {
+	if in.words() > mostStride {
+		return neighbours &^ 3
+	}
+	return neighbours
+}
+
+// loadStrided writes the load under way and those of its neighbours, if there is code for them.
+func (c *compiler) loadStrided(in *Inst) bool {
+	loads := c.insts[c.at:][:in.together(c.members())]
+	if len(loads) == 0 {
+		return false
+	}
 	dst := make([]vector, len(loads))
 	offsets := operand{}
 	if in.way == 0 {
@@ -53,10 +65,18 @@ func (c *compiler) loadStrided(in *Inst) {
 		c.keep(&loads[1+i])
 	}
 	c.written = c.at + len(loads)
+	return true
 }
 
 // pick loads lanes that lie some words apart to dst[0], those a word behind to dst[1], and so on.
 func (c *compiler) pick(dst []vector, from address, words int32) {
+	if words > mostStride {
+		for ; len(dst) > 0; dst = dst[4:] {
+			c.pickFour([4]vector(dst), from, words)
+			from.displacement += 16
+		}
+		return
+	}
 	var starts [mostStride]int32
 	for i := range words {
 		if starts[i] = 16 * i; i == words-1 {
@@ -95,6 +115,36 @@ func (c *compiler) pick(dst []vector, from address, words int32) {
 	}
 }
 
+// pickFour is pick of four neighbours: those of lane n, of n + 4 and so on are in one vector, which is a row of four
+// tables at once.
+func (c *compiler) pickFour(dst [4]vector, from address, words int32) {
+	for row, v := range dst {
+		for part := range int32(4) {
+			a := from
+			a.displacement += 4 * words * (4*part + int32(row))
+			if part == 0 {
+				c.one(vmovupsFour, v, memory(a))
+			} else {
+				c.immediate(vinserti32x4, v, v, memory(a), uint8(part))
+			}
+		}
+	}
+	c.turnTables(dst, dst)
+}
+
+// turnTables makes rows of columns, in each quarter of four vectors. dst may be the same vectors.
+func (c *compiler) turnTables(dst, rows [4]vector) {
+	t := spare
+	for i := range 2 {
+		c.two(vpunpckldq, t[2*i], rows[2*i], reg(rows[2*i+1]))
+		c.two(vpunpckhdq, t[2*i+1], rows[2*i], reg(rows[2*i+1]))
+	}
+	for i := range 2 {
+		c.two(vpunpcklqdq, dst[2*i], t[i], reg(t[i+2]))
+		c.two(vpunpckhqdq, dst[2*i+1], t[i], reg(t[i+2]))
+	}
+}
+
 // permute gives each lane a word of two of spare, which begin at starts.
 func (c *compiler) permute(dst vector, starts [mostStride]int32, first, second int, word func(lane int32) int32) {
 	var words [16]uint32
@@ -115,13 +165,17 @@ func (c *compiler) permuteBy(dst, first, second vector, words [16]uint32) {
 	c.two(vpermi2d, dst, first, reg(second))
 }
 
-// storeStrided writes the store under way and those of its neighbours that follow it.
-func (c *compiler) storeStrided(in *Inst) {
+// storeStrided writes the store under way and those of its neighbours that follow it, if there is code for them.
+func (c *compiler) storeStrided(in *Inst) bool {
+	n := in.together(c.storesOfNeighbours())
+	if n == 0 || in.words() > mostStride && c.mode == Masked {
+		return false
+	}
 	offsets := operand{}
 	if in.way == 0 {
 		offsets = c.reads(0)
 	}
-	stores, values := c.stored()
+	stores, values := c.insts[c.at:][:n], c.stored(n)
 	if h := c.find(in.A); h != nil {
 		h.next = c.uses[c.at+len(stores)-1][0]
 	}
@@ -138,33 +192,47 @@ func (c *compiler) storeStrided(in *Inst) {
 		})
 	}
 	c.written = c.at + len(stores)
+	return true
 }
 
-// stored are the stores of neighbours that begin with the one under way, no more than the distance has words, and what
-// they store, wherever it is.
-func (c *compiler) stored() (stores []Inst, values []operand) {
-	in := &c.insts[c.at]
-	values = append(values, c.reads(1))
-	n := 1
-	for ; n < int(in.words()) && c.at+n < len(c.insts); n++ {
+// storesOfNeighbours is how many stores of neighbours begin with the one under way, at most the words of the distance.
+func (c *compiler) storesOfNeighbours() int {
+	in, n := &c.insts[c.at], 1
+	for n < int(in.words()) && c.at+n < len(c.insts) {
 		o := &c.insts[c.at+n]
-		h := c.find(o.B)
-		if !in.besides(o, n) || h == nil && c.findBits(o.B) != nil {
+		if !in.besides(o, n) || c.find(o.B) == nil && c.findBits(o.B) != nil {
 			break
 		}
-		if h == nil {
-			values = append(values, operand{memory: true, broadcast: o.B.Step == 0, address: c.home(o.B)})
-			continue
-		}
-		h.pinned, h.next = c.at+1, c.uses[c.at+n][1]
-		values = append(values, reg(c.number(h)))
+		n++
 	}
-	return c.insts[c.at:][:n], values
+	return n
+}
+
+// stored is what the next n instructions, stores, write, wherever it is.
+func (c *compiler) stored(n int) []operand {
+	values := []operand{c.reads(1)}
+	for i := 1; i < n; i++ {
+		r := c.insts[c.at+i].B
+		if h := c.find(r); h != nil {
+			h.pinned, h.next = c.at+1, c.uses[c.at+i][1]
+			values = append(values, reg(c.number(h)))
+		} else {
+			values = append(values, operand{memory: true, broadcast: r.Step == 0, address: c.home(r)})
+		}
+	}
+	return values
 }
 
 // spreadOut writes the first of values to lanes that lie some words apart, the second a word behind, and so on.
 func (c *compiler) spreadOut(values []operand, to address, words int32) {
 	var sources [mostStride]vector
+	if words > mostStride {
+		for ; len(values) > 0; values = values[4:] {
+			c.spreadFour([4]operand(values), to, words)
+			to.displacement += 16
+		}
+		return
+	}
 	places := [mostStride]vector{spare[0], spare[1], halfPlaces[0], halfPlaces[1]}
 	for i, v := range values {
 		sources[i] = c.inVector(v, places[i])
@@ -196,6 +264,28 @@ func (c *compiler) spreadOut(values []operand, to address, words int32) {
 		from := to
 		from.displacement += 64 * part
 		c.storeSome(from, dst, upper, lanes, written)
+	}
+}
+
+// spreadFour is spreadOut of four neighbours, to all lanes.
+func (c *compiler) spreadFour(values [4]operand, to address, words int32) {
+	places := [4]vector{halfPlaces[0], halfPlaces[1], lower[0], lower[1]}
+	var rows [4]vector
+	for i, v := range values {
+		rows[i] = c.inVector(v, places[i])
+	}
+	c.turnTables(places, rows)
+	for row, v := range places {
+		for part := range int32(4) {
+			a := to
+			a.displacement += 4 * words * (4*part + int32(row))
+			if part == 0 {
+				c.vex(vmovupsFourTo, uint8(v), 0, memory(a), 0)
+			} else {
+				c.vex(vextracti128, uint8(v), 0, memory(a), 1)
+				c.bytes(uint8(part))
+			}
+		}
 	}
 }
 

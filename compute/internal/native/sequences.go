@@ -239,9 +239,14 @@ func (c *compiler) integerToMask() {
 	c.not(c.result(), t)
 }
 
-// unsignedToFloat converts the halves. Either half is exact, and so is the higher one times 2^16: only the sum is
-// rounded.
+// unsignedToFloat converts the halves, without the instruction for it. Either half is exact, and so is the higher one
+// times 2^16: only the sum is rounded.
 func (c *compiler) unsignedToFloat() {
+	if avx512() {
+		a := c.reads(0)
+		c.evex(vcvtudq2ps, 0, uint8(c.result()), 0, a, 0)
+		return
+	}
 	t, u := spare[0], spare[1]
 	a := c.vector(0, u)
 	c.two(vpand, t, a, c.words(0xffff))

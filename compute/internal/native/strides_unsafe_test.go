@@ -51,9 +51,9 @@ func stridedRun(r *rand.Rand, words uint8, pattern Pattern) []Inst {
 // and with pairs whose second chunk doesn't follow the first.
 func TestStrides(t *testing.T) {
 	need(t)
-	for seed := range uint64(3000) {
+	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		words := 2 + uint8(r.IntN(3))
+		words := []uint8{2, 3, 4, 2, 3, 4, 5, 8, 16}[r.IntN(9)]
 		pattern := []Pattern{Consecutive, Linear}[r.IntN(2)]
 		run := stridedRun(r, words, pattern)
 		single := r.IntN(8) == 0
