@@ -30,7 +30,7 @@ func (g *Graph) delayStores() {
 				flush()
 			}
 			if !g.delays(n) {
-				if !g.pure(n) {
+				if !g.pure(n) || v == g.Blocks[b].Cond { // a branch looks at the comparison in front of it
 					flush()
 				}
 				insts[to] = v
