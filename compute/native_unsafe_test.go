@@ -42,6 +42,17 @@ func TestPatterns(t *testing.T) {
 		{"16, local_size_y = 4", "v4[gl_LocalInvocationID.y * n + gl_LocalInvocationID.x].x = 1.0;",
 			[]string{"any", "consecutive 4"}},
 		{"64", "y[gl_LocalInvocationID.x * 3u] = x[gl_LocalInvocationID.x * 17u];", []string{"any", "linear 3"}},
+		// parts of what counts lanes
+		{"64", "y[gl_LocalInvocationIndex % 16u] = x[gl_LocalInvocationIndex / 16u * n];",
+			[]string{"any", "same", "consecutive 1"}},
+		{"64", "y[gl_GlobalInvocationID.x % 24u] = x[(gl_GlobalInvocationID.x + 8u) / 24u];",
+			[]string{"same", "consecutive 1"}},
+		{"64", "v4[gl_LocalInvocationIndex & 31u].x = v4[(gl_LocalInvocationIndex & 0xfff8u) + n].z;",
+			[]string{"any", "same", "consecutive 4"}},
+		{"64", "y[gl_LocalInvocationIndex & 3u] = x[gl_LocalInvocationIndex >> 2];", []string{"any", "any"}},
+		{"64", "y[(gl_LocalInvocationIndex + n) & 31u] = x[(gl_LocalInvocationIndex + 4u) >> 3];",
+			[]string{"any", "any", "any"}},
+		{"64", "y[gl_LocalInvocationIndex & 12u] = x[gl_LocalInvocationIndex % 12u];", []string{"any", "any"}},
 	} {
 		source := fmt.Sprintf(`#version 450
 layout(local_size_x = %s) in;

@@ -20,6 +20,8 @@ type stride struct {
 const (
 	farthest     = 64   // the largest step that is told from none
 	deepestChain = 1000 // operations between a value and what its stride follows from
+	chunkBits    = 3    // the binary logarithm of kernel.Width
+	alignedDepth = 6    // operations between a value and what says that it is a multiple
 )
 
 // pattern is what is known of the offsets of an access, with the words from a lane to the next.
@@ -101,6 +103,10 @@ func (e *emitter) findStride(n *ir.Node) stride {
 			s.step = a.step - b.step
 		}
 		return s
+	case kernel.AndI32, kernel.ShrU32, kernel.DivU32, kernel.RemU32:
+		if s := e.strideOfPart(n); s.regular {
+			return s
+		}
 	case kernel.ShlI32, kernel.MulI32:
 		a, c := e.strideOf(n.Args[0], n.Block), &e.g.Nodes[n.Args[1]]
 		if c.Op != ops.Const || c.Imm > farthest || !a.regular || a.saturates && a.step > 0 {
@@ -127,6 +133,64 @@ func (e *emitter) findStride(n *ir.Node) stride {
 		linear = linear && s.linear
 	}
 	return stride{regular: true, linear: linear}
+}
+
+// strideOfPart is the stride of the lower bits, or of the upper ones, of a value that counts lanes and that is a
+// multiple of their number in the first lane: the lanes of a chunk differ in the lowest bits alone.
+func (e *emitter) strideOfPart(n *ir.Node) stride {
+	c := &e.g.Nodes[n.Args[1]]
+	if c.Op != ops.Const {
+		return stride{}
+	}
+	lower := false
+	switch k := uint32(c.Imm); n.Op {
+	case kernel.AndI32:
+		if lower = k%kernel.Width == kernel.Width-1; !lower && k%kernel.Width != 0 {
+			return stride{}
+		}
+	case kernel.ShrU32:
+		if k&31 < chunkBits {
+			return stride{}
+		}
+	default:
+		if lower = n.Op == kernel.RemU32; k == 0 || k%kernel.Width != 0 {
+			return stride{}
+		}
+	}
+	s := e.strideOf(n.Args[0], n.Block)
+	if !s.regular || s.saturates || s.step != 1 || !e.aligned(n.Args[0], alignedDepth) {
+		return stride{}
+	}
+	if lower {
+		return stride{regular: true, step: 1}
+	}
+	return stride{regular: true}
+}
+
+// aligned says whether a value is a multiple of the number of a chunk's lanes in the first one. depth bounds the
+// recursion.
+func (e *emitter) aligned(v ir.Value, depth int) bool {
+	n := &e.g.Nodes[v]
+	either := func() bool { return e.aligned(n.Args[0], depth-1) || e.aligned(n.Args[1], depth-1) }
+	switch {
+	case v == 0 || depth == 0 || n.Wide:
+		return false
+	case n.Op == ops.Const:
+		return n.Imm%kernel.Width == 0
+	}
+	switch n.Op {
+	case ops.Builtin:
+		s := e.builtinStride(spirv.BuiltIn(uint32(n.Imm)), int(n.Imm>>32))
+		return s.regular && s.step == 1 // all that count lanes begin with 0 in some chunk
+	case kernel.AddI32, kernel.SubI32:
+		return e.aligned(n.Args[0], depth-1) && e.aligned(n.Args[1], depth-1)
+	case kernel.MulI32, kernel.AndI32:
+		return either()
+	case kernel.ShlI32:
+		c := &e.g.Nodes[n.Args[1]]
+		return c.Op == ops.Const && c.Imm&31 >= chunkBits || e.aligned(n.Args[0], depth-1)
+	}
+	return false
 }
 
 // builtinStride is the stride of a built-in: lanes are numbered as LocalInvocationIndex is.

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"math"
+	"math/bits"
 
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
@@ -76,6 +77,44 @@ func (g *Graph) most(v Value, depth int) uint64 {
 		return math.MaxUint32
 	}
 	return bound
+}
+
+// zeros is how many of the lowest bits of a 32-bit value are 0, at least. depth bounds the recursion.
+func (g *Graph) zeros(v Value, depth int) int {
+	n := &g.Nodes[v]
+	if n.Wide || depth == 0 {
+		return 0
+	}
+	depth--
+	of := func(i int) int { return g.zeros(n.Args[i], depth) }
+	switch n.Op {
+	case ops.Const:
+		return bits.TrailingZeros32(uint32(n.Imm))
+	case kernel.AddI32, kernel.SubI32, kernel.OrI32, kernel.XorI32:
+		return min(of(0), of(1))
+	case kernel.AndI32:
+		return max(of(0), of(1))
+	case kernel.MulI32:
+		return min(of(0)+of(1), 32)
+	case kernel.ShlI32:
+		if k, ok := g.Known(n.Args[1]); ok && k < 32 {
+			return min(of(0)+int(k), 32)
+		}
+		return of(0)
+	}
+	return 0
+}
+
+// addsBits says whether an operation adds a value to one that has zeros in its place: no sum can wrap then.
+func (g *Graph) addsBits(n *Node) bool {
+	if n.Op != kernel.AddI32 && n.Op != kernel.OrI32 && n.Op != kernel.XorI32 {
+		return false
+	}
+	fits := func(i int) bool {
+		most := g.most(n.Args[i], BoundDepth)
+		return most < math.MaxUint32 && most < 1<<g.zeros(n.Args[1-i], BoundDepth)
+	}
+	return fits(1) || fits(0)
 }
 
 func (g *Graph) mostBuiltin(n *Node) uint64 {

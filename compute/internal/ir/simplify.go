@@ -65,6 +65,8 @@ func (g *Graph) Optimize(unroll bool) {
 	g.did("fuse")
 	g.orderSums()
 	g.did("orderSums")
+	g.delayStores()
+	g.did("delayStores")
 	g.keepAcrossExits()
 	g.did(lastPass)
 }
@@ -309,7 +311,8 @@ func (g *Graph) part(o *offset, v Value, k uint32, depth int) {
 		o.immediate += n.Imm * uint64(k)
 		return
 	case depth == 0:
-	case n.Op == kernel.AddI32 && g.most(n.Args[0], BoundDepth)+g.most(n.Args[1], BoundDepth) <= math.MaxUint32:
+	case n.Op == kernel.AddI32 && g.most(n.Args[0], BoundDepth)+g.most(n.Args[1], BoundDepth) <= math.MaxUint32,
+		g.addsBits(n):
 		x, y := n.Args[0], n.Args[1]
 		g.part(o, x, k, depth)
 		g.part(o, y, k, depth)

@@ -80,6 +80,8 @@ var (
 	vroundps      = opcode{1, 3, 0x08, false}
 	vblendvps     = opcode{1, 3, 0x4a, false}
 	vfmadd213ps   = opcode{1, 2, 0xa8, false}
+	vfmadd231ps   = opcode{1, 2, 0xb8, false}
+	vfmadd132ps   = opcode{1, 2, 0x98, false}
 	vcvtdq2ps     = opcode{0, 1, 0x5b, false}
 	vcvttps2dq    = opcode{2, 1, 0x5b, false}
 	vaddpd        = opcode{1, 1, 0x58, false}
@@ -144,6 +146,11 @@ var (
 	vpcmpgtq      = opcode{1, 2, 0x37, false}
 	vpunpckldq    = opcode{1, 1, 0x62, false}
 	vpunpckhdq    = opcode{1, 1, 0x6a, false}
+	vpunpcklqdq   = opcode{1, 1, 0x6c, false}
+	vpunpckhqdq   = opcode{1, 1, 0x6d, false}
+	vmovupsFour   = opcode{0, 1, 0x10, true}
+	vmovupsFourTo = opcode{0, 1, 0x11, true}
+	vinserti32x4  = opcode{1, 3, 0x38, false}
 	vperm2i128    = opcode{1, 3, 0x46, false}
 	vpermq        = opcode{quad | 1, 3, 0x00, false}
 	vshufps       = opcode{0, 1, 0xc6, false}
@@ -178,6 +185,8 @@ var (
 	vcvttpd2qq    = opcode{1, 1, 0x7a, false}
 	vcvtqq2ps     = opcode{0, 1, 0x5b, false}
 	vcvtuqq2ps    = opcode{3, 1, 0x7a, false}
+	vcvtudq2ps    = opcode{3, 1, 0x7a, false}
+	vcvttps2udq   = opcode{0, 1, 0x78, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
@@ -187,13 +196,15 @@ const quad = 0x80
 // vectors below YMM16.
 var evexW = map[opcode]uint8{
 	vaddps: 0, vmulps: 0, vsubps: 0, vminps: 0, vdivps: 0, vmaxps: 0, vsqrtps: 0, vandps: 0, vorps: 0, vxorps: 0,
-	vroundps: 0, vfmadd213ps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
+	vfmadd213ps: 0, vfmadd231ps: 0, vfmadd132ps: 0,
+	vroundps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
 	vpand: 0, vpandn: 0, vpor: 0, vpxor: 0, vpminud: 0, vpminsd: 0, vpmaxud: 0, vpmaxsd: 0, vpabsd: 0, vpsllvd: 0,
 	vpsrlvd: 0, vpsravd: 0, vmovups: 0, vmovupsTo: 0, vmovntpsTo: 0, vmovd: 0, vmovdFrom: 0, vpextrdTo: 0,
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
 	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
-	vshuff64x2: quad, vreducepd: quad, vscalefpd: quad,
+	vshuff64x2: quad, vreducepd: quad, vscalefpd: quad, vpunpcklqdq: quad, vpunpckhqdq: quad, vmovupsFour: 0,
+	vmovupsFourTo: 0, vinserti32x4: 0,
 	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
 	vfnmadd231pd: quad, vfnmadd231ps: 0,
 	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
@@ -364,8 +375,9 @@ func (s *assembler) evex(o opcode, w, dst, a uint8, b operand, behind int) {
 // parts are the bytes that instructions on 512 bits access, where these are fewer.
 var parts = map[opcode]int32{
 	vbroadcastss: 4, vpbroadcastd: 4, vbroadcastsd: 8, vpmovzxbd: 16, vpmovzxwd: 32, vcvtph2ps: 32, vcvtps2ph: 32,
-	vpmovsxdq: 32, vpmovzxdq: 32, vcvtps2pd: 32, vcvtdq2pd: 32, vextracti128: 16, vinsertf128: 16, vextracti64x4: 32,
-	vinserti64x4: 32, vpmovdw: 32, vpmovdb: 16,
+	vpmovsxdq: 32, vpmovzxdq: 32, vcvtps2pd: 32, vcvtdq2pd: 32, vextracti128: 16, vinsertf128: 16, vinserti32x4: 16,
+	vextracti64x4: 32,
+	vinserti64x4:  32, vpmovdw: 32, vpmovdb: 16,
 }
 
 // operand writes what comes behind an opcode: a register, and an operand. scale is what a displacement of one byte

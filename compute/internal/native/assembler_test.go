@@ -32,7 +32,8 @@ func (o operand) text(size, registers string) string {
 // two are instructions of two operands.
 var two = map[string]opcode{"vaddps": vaddps, "vmulps": vmulps, "vsubps": vsubps, "vminps": vminps, "vdivps": vdivps,
 	"vmaxps": vmaxps,
-	"vandps": vandps, "vorps": vorps, "vxorps": vxorps, "vfmadd213ps": vfmadd213ps, "vpaddd": vpaddd, "vpsubd": vpsubd,
+	"vandps": vandps, "vorps": vorps, "vxorps": vxorps, "vfmadd213ps": vfmadd213ps, "vfmadd231ps": vfmadd231ps,
+	"vfmadd132ps": vfmadd132ps, "vpaddd": vpaddd, "vpsubd": vpsubd,
 	"vpaddq": vpaddq, "vpmulld": vpmulld, "vpmuludq": vpmuludq, "vpand": vpand, "vpandn": vpandn, "vpor": vpor,
 	"vpxor":   vpxor,
 	"vpminud": vpminud, "vpminsd": vpminsd, "vpmaxud": vpmaxud, "vpmaxsd": vpmaxsd, "vpcmpeqd": vpcmpeqd,

@@ -105,8 +105,9 @@ type compiler struct {
 	vectors   []held // what each of places holds
 	truths    [lastBits - firstBits + 1]heldBits
 	pointers  [len(pointers)]pointer
-	fixed     []Register // in the first of places, wherever the code is
-	most      int        // of places, that hold registers where the code is
+	fixed     []Register        // in the first of places, wherever the code is
+	passing   map[Register]bool // registers of which the run needs no more than the chunks under way
+	most      int               // of places, that hold registers where the code is
 	inRegion  bool
 	divergent bool  // the mask is in activeVector
 	ways      []way // of the loop, in the first of pointers
@@ -145,6 +146,7 @@ func (c *compiler) write(run []Inst) {
 		}
 	}
 	c.part(once)
+	c.passing = passing(each)
 	if len(each) > 0 {
 		begin, done := c.label(), c.label()
 		c.cmp(offset, end)
@@ -167,6 +169,28 @@ func (c *compiler) write(run []Inst) {
 	c.zero(rax)
 	c.leave()
 	c.writeLater()
+	c.passing = nil
+}
+
+// passing are the registers that instructions write before they read them, and that nothing reads behind the run. All
+// chunks can have them in one place, which stays in the nearest cache: nobody needs what they had before, not even
+// lanes that don't take part.
+func passing(insts []Inst) map[Register]bool {
+	if slices.ContainsFunc(insts, func(in Inst) bool { return in.All() || in.Shuffles() }) {
+		return nil // they access other chunks
+	}
+	list := map[Register]bool{}
+	for _, in := range insts {
+		for _, r := range []Register{in.A, in.B, in.C, in.Base} {
+			if _, seen := list[r]; !seen {
+				list[r] = false
+			}
+		}
+		if _, seen := list[in.Dst]; !seen || in.Keep {
+			list[in.Dst] = !in.Keep && in.Dst.Step > 0
+		}
+	}
+	return list
 }
 
 // planned writes a loop for all chunks, or for all pairs of them, and goes on where that is done. Where it doesn't do
@@ -310,7 +334,7 @@ func (c *compiler) begin(insts []Inst) {
 // home is where a register lies in the file.
 func (c *compiler) home(r Register) address {
 	a := at(file, int32(r.Offset))
-	if r.Step != 0 {
+	if r.Step != 0 && !c.passing[r] {
 		a.index, a.shift = offset, uint8(r.Step/64)
 	}
 	return a
@@ -390,7 +414,10 @@ func (c *compiler) fetch(v vector, r Register) {
 
 // vector gives operand k in a vector, that given if none holds it.
 func (c *compiler) vector(k int, otherwise vector) vector {
-	o := c.reads(k)
+	return c.inVector(c.reads(k), otherwise)
+}
+
+func (c *compiler) inVector(o operand, otherwise vector) vector {
 	if o.memory {
 		c.move(otherwise, o)
 		return otherwise
@@ -405,6 +432,21 @@ func (c *compiler) result() vector {
 	c.results(c.insts[c.at:c.at+1], dst[:])
 	c.forgetPointers(c.insts[c.at].Dst)
 	return dst[0]
+}
+
+// resultIn is result, in the vector of one of the operands if nothing reads that again.
+func (c *compiler) resultIn(operands ...operand) vector {
+	in := &c.insts[c.at]
+	c.forget(c.insts[c.at : c.at+1])
+	for i := range c.vectors[len(c.fixed):c.most] {
+		i += len(c.fixed)
+		if slices.Contains(operands, reg(c.places[i])) && !c.vectors[i].valid && !slices.Contains(c.fixed, in.Dst) {
+			c.forgetPointers(in.Dst)
+			c.vectors[i] = held{register: in.Dst, valid: true, pinned: c.at + 1, next: c.uses[c.at][3]}
+			return c.places[i]
+		}
+	}
+	return c.result()
 }
 
 // results gives the vectors for the Dst of the instruction under way and of some that follow it.

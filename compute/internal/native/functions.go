@@ -349,6 +349,10 @@ func (c *compiler) floatToUnsigned() {
 	x := c.vector(0, a)
 	c.two(vpxor, t, t, reg(t))
 	c.two(vmaxps, a, x, reg(t)) // 0 also of a NaN
+	if avx512() {
+		c.evex(vcvttps2udq, 0, uint8(c.result()), 0, reg(a), 0) // all ones of what is too large
+		return
+	}
 	c.move(half, c.words(0x4f000000))
 	c.immediate(vcmpps, u, half, reg(a), 0x12)
 	c.two(vandps, t, u, reg(half))

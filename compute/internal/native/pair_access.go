@@ -90,8 +90,7 @@ func (c *compiler) follows(in *Inst, offsets operand, no label) {
 // loadPair writes a load.
 func (c *compiler) loadPair(in *Inst) {
 	switch {
-	case in.strided():
-		c.loadStrided(in)
+	case in.strided() && c.loadStrided(in):
 		return
 	case in.way > 0 && in.words() == 1:
 		c.one(vmovups, c.result(), memory(c.onWay(in)))
@@ -204,6 +203,9 @@ func (c *compiler) loadShared(in *Inst, dst vector, offsets operand) {
 
 // storePair writes a store.
 func (c *compiler) storePair(in *Inst) {
+	if in.storesStrided() && c.storeStrided(in) {
+		return
+	}
 	value := c.vector(1, spare[1])
 	if in.way > 0 {
 		switch {

@@ -294,15 +294,14 @@ func (c *compiler) choosePair() {
 	c.blendBy(k, c.result(), b, a)
 }
 
-// extremePair is extreme: a NaN gives the other operand.
+// extremePair is extreme: the instruction gives b if both are zeros or one is a NaN.
 func extremePair(o, combine opcode) func(c *compiler) {
 	return func(c *compiler) {
-		a, b, t, u := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
+		a, b, t := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2]
 		c.two(o, t, a, reg(b))
-		c.two(o, u, b, reg(a))
-		c.two(combine, t, t, reg(u))
-		c.compareTo(vcmpps, 0, 1, a, reg(a), 3)
-		c.blendBy(1, t, t, reg(b))
+		c.compareTo(vcmpps, 0, 1, a, reg(b), floatEqual)
+		c.masked = 1
+		c.two(combine, t, a, reg(b))
 		c.compareTo(vcmpps, 0, 1, b, reg(b), 3)
 		c.blendBy(1, c.result(), t, reg(a))
 	}

@@ -187,20 +187,25 @@ func (c *compiler) choose() {
 	c.blend(c.result(), b, a, condition)
 }
 
-// fma writes A*B + C with the form of the instruction that takes the payload of a NaN from the first of the three.
+// fma writes A*B + C with one of the forms that take the payload of a NaN from B, if it is one, else from A, else from
+// C. The forms differ in which operand the result replaces, and which one may lie in memory.
 func (c *compiler) fma() {
 	a, b, addend := c.reads(0), c.vector(1, spare[1]), c.reads(2)
-	dst := c.result()
-	sum := dst
-	if dst == b || !addend.memory && dst == addend.vector {
-		sum = spare[0]
-	}
-	if a.memory || a.vector != sum {
-		c.move(sum, a)
-	}
-	c.two(vfmadd213ps, sum, b, addend)
-	if sum != dst {
-		c.move(dst, reg(sum))
+	dst := c.resultIn(addend, a, reg(b))
+	switch {
+	case addend == reg(dst) && dst != b:
+		c.two(vfmadd231ps, dst, b, a)
+	case dst == b && a != reg(dst) && addend != reg(dst):
+		c.two(vfmadd132ps, dst, c.inVector(addend, spare[2]), a)
+	case dst == b || addend == reg(dst):
+		c.move(spare[0], a)
+		c.two(vfmadd213ps, spare[0], b, addend)
+		c.move(dst, reg(spare[0]))
+	default:
+		if a != reg(dst) {
+			c.move(dst, a)
+		}
+		c.two(vfmadd213ps, dst, b, addend)
 	}
 }
 
@@ -234,9 +239,14 @@ func (c *compiler) integerToMask() {
 	c.not(c.result(), t)
 }
 
-// unsignedToFloat converts the halves. Either half is exact, and so is the higher one times 2^16: only the sum is
-// rounded.
+// unsignedToFloat converts the halves, without the instruction for it. Either half is exact, and so is the higher one
+// times 2^16: only the sum is rounded.
 func (c *compiler) unsignedToFloat() {
+	if avx512() {
+		a := c.reads(0)
+		c.evex(vcvtudq2ps, 0, uint8(c.result()), 0, a, 0)
+		return
+	}
 	t, u := spare[0], spare[1]
 	a := c.vector(0, u)
 	c.two(vpand, t, a, c.words(0xffff))

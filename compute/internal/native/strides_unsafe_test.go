@@ -16,7 +16,7 @@ func stridedRun(r *rand.Rand, words uint8, pattern Pattern) []Inst {
 	for range 1 + r.IntN(12) {
 		in := Inst{Op: kernel.Load32, A: varying(0), Pattern: pattern, Words: words, Dst: varying(2 + r.IntN(8)),
 			Immediate: uint64(4 * r.IntN(int(words)+1)), Keep: r.IntN(2) == 0, Slot: int32(r.IntN(3))}
-		switch r.IntN(8) {
+		switch r.IntN(6) {
 		case 0:
 			in.Op, in.Dst, in.B, in.Slot, in.Keep = kernel.Store32, Register{}, varying(2+r.IntN(8)), 3, false
 		case 1:
@@ -25,13 +25,18 @@ func stridedRun(r *rand.Rand, words uint8, pattern Pattern) []Inst {
 			in.A, in.Pattern, in.Words = varying(1), Same, 0
 		}
 		n := 1
-		if in.Pattern == pattern && in.Op == kernel.Load32 && r.IntN(2) == 0 {
-			n = int(words)
+		if in.Pattern == pattern && in.accesses() && r.IntN(2) == 0 {
+			n = 2 + r.IntN(int(words)-1)
+		}
+		if in.Stores() { // lanes of different chunks store in any order
+			in.Immediate = uint64(4 * r.IntN(int(words)-n+1))
 		}
 		for range n {
 			run = append(run, in)
 			if in.Dst.Valid {
 				in.Dst = varying(2 + r.IntN(8))
+			} else {
+				in.B = []Register{varying(2 + r.IntN(8)), uniform(r.IntN(uniforms))}[r.IntN(2)]
 			}
 			in.Immediate += 4
 		}
@@ -46,9 +51,9 @@ func stridedRun(r *rand.Rand, words uint8, pattern Pattern) []Inst {
 // and with pairs whose second chunk doesn't follow the first.
 func TestStrides(t *testing.T) {
 	need(t)
-	for seed := range uint64(3000) {
+	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		words := 2 + uint8(r.IntN(3))
+		words := []uint8{2, 3, 4, 2, 3, 4, 5, 8, 16}[r.IntN(9)]
 		pattern := []Pattern{Consecutive, Linear}[r.IntN(2)]
 		run := stridedRun(r, words, pattern)
 		single := r.IntN(8) == 0
