@@ -9,8 +9,8 @@ import (
 // the time that they are given, or if their pace says that they would take longer than longRun times that. What is only
 // long, as programs for GPUs make it, goes on.
 //
-// Workers of draws that wait may ask while the next draw begins. What is done of that is noted behind its beginning, and
-// read before it: who sees a new part sees a new beginning, too.
+// Workers of draws that wait may ask while the next draw begins. What is done of that is noted behind its beginning,
+// and read before it: who sees a new part sees a new beginning, too.
 type watchdog struct {
 	start atomic.Int64  // nanoseconds since epoch
 	ended atomic.Uint64 // workgroups of a dispatch, batches of draws
