@@ -97,6 +97,8 @@ var misuses = []misuse{
 	{name: "async_halves", finding: "FARSIDE-async-unordered"},
 	{name: "async_image", finding: "FARSIDE-async-unordered"},
 	{name: "async_columns", finding: "FARSIDE-async-unordered"},
+	{name: "pass_readback", finding: "FARSIDE-async-unordered"},
+	{name: "pass_again", finding: "FARSIDE-async-unordered"},
 	{name: "async_dispatch", finding: "FARSIDE-async-maybe-unordered"},
 	{name: "async_host_event", finding: "FARSIDE-async-host-write"},
 	{name: "async_staging", finding: "FARSIDE-async-host-write"},

@@ -63,6 +63,7 @@ var async struct {
 	random   *rand.Rand // of orders
 	commands uint64
 	changes  []change // that the command under way may make
+	lasting  []change // that commands of queues may make until they say that these have ended
 
 	alone   sync.Mutex
 	claimed map[*memory.Payload]bool // by the command under way: whether no other process' commands use it meanwhile
@@ -149,6 +150,11 @@ func aroundCommand(q *exec.Queue) func() {
 	async.command.Lock()
 	async.mu.Lock()
 	async.commands++
+	for i := range async.lasting {
+		if c := &async.lasting[i]; c.access.Queue != q {
+			c.may = true
+		}
+	}
 	async.mu.Unlock()
 	return func() {
 		defer async.command.Unlock()
@@ -168,6 +174,10 @@ func aroundCommand(q *exec.Queue) func() {
 func (d *device) watchAsync(a *exec.Access) {
 	if a.Addressed != nil {
 		async.tracker.Blur(a.Addressed.ID())
+		return
+	}
+	if a.Ends {
+		endLasting(a.Queue)
 		return
 	}
 	if a.Shader || a.Writes && a.Type != vk.OBJECT_TYPE_BUFFER {
@@ -198,6 +208,23 @@ func (d *device) watchAsync(a *exec.Access) {
 	}
 }
 
+// endLasting notes what a queue's lasting accesses have changed. Its command is still under way.
+func endLasting(q *exec.Queue) {
+	var list []change
+	async.mu.Lock()
+	number := async.commands
+	async.lasting = slices.DeleteFunc(async.lasting, func(c change) bool {
+		if c.access.Queue == q {
+			list = append(list, c)
+		}
+		return c.access.Queue == q
+	})
+	async.mu.Unlock()
+	for i := range list {
+		list[i].note(q, number)
+	}
+}
+
 // watchChange keeps what lies where a command may write what is not known before.
 func (d *device) watchChange(a *exec.Access) {
 	var found []part // that the host wrote
@@ -210,6 +237,9 @@ func (d *device) watchChange(a *exec.Access) {
 		async.seen[g] = true
 		for _, p := range parts {
 			for _, span := range p.spans {
+				if a.Shader && lasts(a.Queue, p.memory, span) {
+					continue // of an attachment: what a draw does to it is the render pass's
+				}
 				found = append(found, part{p.memory, d.keep(a, p.memory, span)})
 			}
 		}
@@ -237,21 +267,37 @@ func (d *device) keep(a *exec.Access, m *deviceMemory, span memory.Span) (wrote 
 			wrote = []memory.Span{x}
 		}
 	}
-	may := m.orderKey().Shared && !claim(m.payload) || a.Shader && m.open()
+	shared := m.orderKey().Shared
+	may := shared && (a.Lasts || !claim(m.payload)) || a.Shader && m.open()
 	c := change{d, *a, m, span, bytes.Clone(all[span.Offset : span.Offset+span.Size]), may}
 	async.mu.Lock()
-	async.changes = append(async.changes, c)
+	if a.Lasts {
+		async.lasting = append(async.lasting, c)
+	} else {
+		async.changes = append(async.changes, c)
+	}
 	async.mu.Unlock()
 	return wrote
+}
+
+// lasts says whether an access that lasts on a queue is to some of these bytes.
+func lasts(q *exec.Queue, m *deviceMemory, s memory.Span) bool {
+	async.mu.Lock()
+	defer async.mu.Unlock()
+	return slices.ContainsFunc(async.lasting, func(c change) bool { return c.access.Queue == q && c.meets(m, s) })
+}
+
+// meets says whether the change is to some of these bytes.
+func (c *change) meets(m *deviceMemory, s memory.Span) bool {
+	return c.memory == m && c.span.Offset < s.Offset+s.Size && s.Offset < c.span.Offset+c.span.Size
 }
 
 // changing says whether the command under way may have written to some bytes already.
 func changing(m *deviceMemory, s memory.Span) bool {
 	async.mu.Lock()
 	defer async.mu.Unlock()
-	return slices.ContainsFunc(async.changes, func(c change) bool {
-		return c.memory == m && c.span.Offset < s.Offset+s.Size && s.Offset < c.span.Offset+c.span.Size
-	})
+	meets := func(c change) bool { return c.meets(m, s) }
+	return slices.ContainsFunc(async.changes, meets) || slices.ContainsFunc(async.lasting, meets)
 }
 
 // note tells the order what a command has changed, or that it may have read what it did not change.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -239,5 +240,8 @@ func (m *deviceMemory) hostDoes(objects []object, s memory.Span, is order.Access
 func (m *deviceMemory) forget() {
 	if m.device.strict(config.StrictAsync) {
 		async.tracker.Forget(m.payload.ID())
+		async.mu.Lock()
+		async.lasting = slices.DeleteFunc(async.lasting, func(c change) bool { return c.memory == m })
+		async.mu.Unlock()
 	}
 }

@@ -117,6 +117,9 @@ func (m *passMaker) first(info *vk.RenderPassCreateInfo) error {
 			return err
 		}
 	}
+	for _, d := range vk.Slice(info.PDependencies, info.DependencyCount) {
+		m.pass.Depend(d.DstSubpass, d.SrcSubpass)
+	}
 	return nil
 }
 
@@ -152,6 +155,10 @@ func (m *passMaker) second(info *vk.RenderPassCreateInfo2) error {
 		if err := m.subpass(&own); err != nil {
 			return err
 		}
+	}
+	for i := range vk.Slice(info.PDependencies, info.DependencyCount) {
+		d := &vk.Slice(info.PDependencies, info.DependencyCount)[i]
+		m.pass.Depend(d.DstSubpass, d.SrcSubpass)
 	}
 	return nil
 }

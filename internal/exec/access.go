@@ -18,6 +18,8 @@ type Access struct {
 	Reads, Writes bool
 	Shader        bool // a shader was given it
 	Atomics       bool // a shader that has atomic instructions
+	// Lasts says that it goes on behind the command, until the queue has an access that Ends, and is of no object.
+	Lasts, Ends bool
 	// Addressed is memory to which a shader does what nobody knows, by device addresses; the object is none.
 	Addressed *memory.Payload
 	Command   int // the command's number in the command buffer

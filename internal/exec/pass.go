@@ -46,7 +46,9 @@ type passes struct {
 	views  []draw.Target
 	form   pass.RenderPass
 	clears []vk.ClearValue
-	loops  bool // draws may sample the instance's attachments
+	loops  bool       // draws may sample the instance's attachments
+	images []vk.Image // of the views, for Device.Watch
+	drawn  bool       // Watch has been told of an access to them, whose end it is to be told of
 	// locations is room for those of the instance's colour attachments.
 	locations [MaxColors]uint32
 	// inputs are the numbers of the input attachments that the attachments are, as in command.SetInputs; none: those of
@@ -116,20 +118,42 @@ func (r *replay) view(h vk.ImageView, exists vk.VUID) (draw.Target, error) {
 		t.Image, t.Aspect = &img.Planes[plane], vk.IMAGE_ASPECT_COLOR_BIT
 	}
 	if r.device.Watch != nil {
-		r.accessedTarget(v.Image, &t)
+		r.passes.images = append(r.passes.images, v.Image)
 	}
 	return t, nil
 }
 
-// accessedTarget tells Watch of an attachment, which draws may read and write.
+// beginAccess tells Watch that the attachments are read and written from now on, until endAccess.
+func (r *replay) beginAccess() {
+	if r.device.Watch == nil {
+		return
+	}
+	s := &r.passes
+	s.drawn = true
+	for i, h := range s.images {
+		if h != 0 {
+			r.accessedTarget(h, &s.views[i])
+		}
+	}
+}
+
+func (r *replay) endAccess() {
+	if r.passes.drawn {
+		r.passes.drawn = false
+		r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Ends: true, Command: r.index, Op: r.op})
+	}
+}
+
+// accessedTarget tells Watch of an attachment.
 func (r *replay) accessedTarget(h vk.Image, t *draw.Target) {
 	layers := vk.ImageSubresourceLayers{AspectMask: t.Aspect, MipLevel: t.Level, BaseArrayLayer: t.Layer,
 		LayerCount: t.Layers}
 	if t.Image.Type == vk.IMAGE_TYPE_3D {
 		layers.BaseArrayLayer, layers.LayerCount = 0, 1
 	}
-	accessedLayers(r, h, []vk.ImageSubresourceLayers{layers},
-		func(l *vk.ImageSubresourceLayers) vk.ImageSubresourceLayers { return *l }, true, true)
+	r.device.Watch(&Access{Queue: r.queue, Device: r.device.Index, Type: vk.OBJECT_TYPE_IMAGE, Handle: uint64(h),
+		Size: wholeObject, Layers: []vk.ImageSubresourceLayers{layers}, Reads: true, Writes: true, Lasts: true,
+		Command: r.index, Op: r.op})
 }
 
 // started begins an instance.
@@ -141,6 +165,8 @@ func (r *replay) started(info *pass.Info, areas []vk.Rect2D, dynamic bool) error
 		info.Area = areas[i]
 	}
 	info.Puts = r.unseen() && !r.passes.loops
+	r.endAccess() // of an instance that an error has ended
+	r.beginAccess()
 	if err := r.passes.instance.Begin(info); err != nil {
 		return err
 	}
@@ -175,13 +201,16 @@ func (r *replay) beginRenderPass(c *command.BeginRenderPass) error {
 		return invalid(vk.VUID_VkRenderPassBeginInfo_framebuffer_03207, "%d views for a framebuffer that has its own",
 			len(c.Views))
 	}
-	r.passes.views, r.passes.loops = r.passes.views[:0], false
+	if p.Waits {
+		r.ordered()
+	}
+	r.passes.views, r.passes.images, r.passes.loops = r.passes.views[:0], r.passes.images[:0], false
 	for _, h := range views {
 		t := draw.Target{}
-		if h != 0 {
-			if t, err = r.view(h, vk.VUID_VkFramebufferCreateInfo_flags_02778); err != nil {
-				return err
-			}
+		if h == 0 {
+			r.passes.images = append(r.passes.images, 0)
+		} else if t, err = r.view(h, vk.VUID_VkFramebufferCreateInfo_flags_02778); err != nil {
+			return err
 		}
 		r.passes.views = append(r.passes.views, t)
 	}
@@ -200,6 +229,10 @@ func (r *replay) beginRendering(c *command.BeginRendering) error {
 	}
 	s := &r.passes
 	s.flags, s.framebuffer, s.loops = c.Flags, 0, false
+	s.images = s.images[:0]
+	if c.Flags&vk.RENDERING_RESUMING_BIT != 0 {
+		r.ordered() // it goes on with the instance before
+	}
 	s.views, s.clears, s.form.Attachments = s.views[:0], s.clears[:0], s.form.Attachments[:0]
 	if len(s.form.Subpasses) == 0 {
 		s.form.Subpasses = make([]pass.Subpass, 1)
@@ -277,7 +310,11 @@ func (r *replay) nextSubpass(contents vk.SubpassContents) error {
 		return invalid(vk.VUID_vkCmdNextSubpass_renderpass, "no render pass is under way")
 	}
 	r.graphics.changed, r.passes.contents = true, contents
-	return r.passes.instance.Next()
+	err := r.passes.instance.Next()
+	if i := &r.passes.instance; err == nil && i.Of().Subpasses[i.Subpass()].Waits {
+		r.ordered()
+	}
+	return err
 }
 
 func (r *replay) endRenderPass() error {
@@ -285,6 +322,10 @@ func (r *replay) endRenderPass() error {
 		return invalid(vk.VUID_vkCmdEndRenderPass_renderpass, "no render pass is under way")
 	}
 	err := r.passes.instance.End()
+	r.endAccess()
+	if r.passes.instance.Of().Awaited {
+		r.ordered()
+	}
 	r.pass = nil
 	return err
 }
@@ -294,6 +335,7 @@ func (r *replay) endRendering() error {
 		return invalid(vk.VUID_vkCmdEndRendering_None_06161, "no dynamic rendering is under way")
 	}
 	err := r.passes.instance.End()
+	r.endAccess()
 	r.pass = nil
 	return err
 }

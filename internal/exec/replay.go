@@ -272,11 +272,23 @@ func (r *replay) perform(record *command.Record) error {
 	return r.malformed()
 }
 
+// ordered tells who looks for what nothing orders that what comes is ordered behind what was.
+func (r *replay) ordered() {
+	o := r.device.Order
+	if o == nil {
+		return
+	}
+	inside := r.passes.drawn
+	r.endAccess()
+	o.Barrier(r.queue.Line)
+	if inside {
+		r.beginAccess()
+	}
+}
+
 // barrier tells who looks for what nothing orders of a barrier.
 func (r *replay) barrier(c *command.Barrier) {
-	if o := r.device.Order; o != nil {
-		o.Barrier(r.queue.Line)
-	}
+	r.ordered()
 	if r.device.Transferred == nil {
 		return
 	}

@@ -42,6 +42,7 @@ type Subpass struct {
 	Colors         []Reference
 	Depth, Stencil Reference
 	Inputs         []Input
+	Waits          bool // a dependency orders it behind another subpass
 }
 
 // Input is an input attachment.
@@ -54,6 +55,21 @@ type Input struct {
 type RenderPass struct {
 	Attachments []Attachment
 	Subpasses   []Subpass
+	// Dependencies order an instance behind what was before it, and what comes later behind the instance. Stages and
+	// access masks are not looked at.
+	Waits, Awaited bool
+}
+
+// Depend notes a dependency of one subpass on another one; vk.SUBPASS_EXTERNAL is what is outside of the instance.
+func (p *RenderPass) Depend(dst, src uint32) {
+	switch {
+	case dst == vk.SUBPASS_EXTERNAL:
+		p.Awaited = true
+	case src == vk.SUBPASS_EXTERNAL:
+		p.Waits = true
+	case src < dst && dst < uint32(len(p.Subpasses)):
+		p.Subpasses[dst].Waits = true
+	}
 }
 
 // AspectsOf are the aspects of an attachment's format; 0 if it isn't known.

@@ -1,0 +1,23 @@
+// What a render pass has drawn is read back with no dependency in between.
+#include "pass.h"
+
+int main(void) {
+	struct gpu g;
+	open_gpu(&g, NULL);
+	struct block to = plain(&g, 1024);
+	VkSubpassDependency behind = {0, VK_SUBPASS_EXTERNAL, VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+		VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT, 0};
+	uint32_t count = 0;
+	CORRECT(count = 1;)
+	struct target t = make_target(&g, VK_ATTACHMENT_LOAD_OP_CLEAR, count, &behind);
+	begin(&g);
+	make_general(g.commands, &t);
+	draw_pass(g.commands, &t, 1, 0.5f);
+	read_back(g.commands, &t, to.buffer);
+	submit(g.queue, g.commands, NULL, NULL, NULL);
+	CHECK(vkDeviceWaitIdle(g.device));
+	free_target(&g, &t);
+	free_block(&g, &to);
+	close_gpu(&g);
+	return 0;
+}
