@@ -100,7 +100,8 @@ func TestPingpong(t *testing.T) {
 	}
 }
 
-// TestPerftest runs perftest's programs. Their figures are not looked at: they are no adapter's.
+// TestPerftest runs perftest's programs. Their figures are not looked at: they are no adapter's, and on a busy machine,
+// whose clock perftest can't measure, all of them are inf.
 func TestPerftest(t *testing.T) {
 	need(t, "perftest", "ib_write_bw")
 	for _, c := range []struct{ program, args string }{
@@ -130,7 +131,7 @@ func TestPerftest(t *testing.T) {
 		t.Run(c.program+" "+c.args, func(t *testing.T) {
 			args := append([]string{"-F", "-n", "100"}, strings.Fields(c.args)...)
 			_, client := pair(t, c.program, args...)
-			rows := regexp.MustCompile(`(?m)^ \d+ +\d+ +[\d.]+`).FindAllString(client, -1)
+			rows := regexp.MustCompile(`(?m)^ \d+ +\d+ +(?:[\d.]+|inf)`).FindAllString(client, -1)
 			want := 1
 			if strings.Contains(c.args, "-a") && !strings.Contains(c.args, "-A") {
 				want = 23 // 2 bytes to 8 MiB
