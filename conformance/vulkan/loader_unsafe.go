@@ -68,8 +68,8 @@ var open = sync.OnceValues(func() (*Loader, error) {
 func Open() (*Loader, error) { return open() }
 
 // Keep loads a library for as long as the process lives. The Vulkan loader loads drivers and layers for an instance and
-// unloads them with the last one, and each time the dynamic linker applies all relocations, half a second's worth for
-// ten instances of lavapipe with its LLVM.
+// unloads them with the last one, and each time the dynamic linker applies all relocations: a quarter of the time that
+// cases on lavapipe, with its LLVM, take.
 func Keep(library string) error {
 	_, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	return err
