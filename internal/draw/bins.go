@@ -14,8 +14,7 @@ import (
 // out has the same bits as without bins. Where there is little to do, the primitives are filled in order by who has
 // collected them.
 //
-// While workers fill, who has collected goes on with the vertices to come, until there is as much of these again. Then
-// it helps: what comes later isn't filled before what comes first is.
+// Who has collected fills with the workers, and goes on with the vertices to come when all is filled.
 //
 // Lines aren't put into bins: each one needs to know where the one before has ended.
 
@@ -31,7 +30,7 @@ var (
 	binCores = cores.Count
 	binShift = 6              // a tile has 1<<binShift pixels along each side
 	binShare = int64(1) << 13 // samples that a worker is worth
-	binAhead = 512            // primitives that are worth to be filled while others are set up
+	binAhead = mostBinned     // primitives that are worth to be filled before there are mostBinned
 )
 
 // box is pixels, without those of right and bottom.
@@ -174,6 +173,7 @@ func (b *bins) empty(r *run) {
 	}
 	b.next.Store(0)
 	b.job = cores.Start(workers-1, b.part)
+	b.finish(r) // to go on with vertices meanwhile has once left other bits in an image, and why isn't known
 }
 
 // finish fills what workers have begun with.
