@@ -14,7 +14,8 @@ import (
 // out has the same bits as without bins. Where there is little to do, the primitives are filled in order by who has
 // collected them.
 //
-// Who has collected fills with the workers, and goes on with the vertices to come when all is filled.
+// While workers fill, who has collected goes on with the vertices to come, until there is as much of these again. Then
+// it helps: what comes later isn't filled before what comes first is.
 //
 // Lines aren't put into bins: each one needs to know where the one before has ended.
 
@@ -30,7 +31,7 @@ var (
 	binCores = cores.Count
 	binShift = 6              // a tile has 1<<binShift pixels along each side
 	binShare = int64(1) << 13 // samples that a worker is worth
-	binAhead = mostBinned     // primitives that are worth to be filled before there are mostBinned
+	binAhead = 512            // primitives that are worth to be filled while others are set up
 )
 
 // box is pixels, without those of right and bottom.
@@ -173,7 +174,6 @@ func (b *bins) empty(r *run) {
 	}
 	b.next.Store(0)
 	b.job = cores.Start(workers-1, b.part)
-	b.finish(r) // to go on with vertices meanwhile has once left other bits in an image, and why isn't known
 }
 
 // finish fills what workers have begun with.
