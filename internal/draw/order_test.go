@@ -3,8 +3,10 @@ package draw
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -70,6 +72,27 @@ func TestBatchSizes(t *testing.T) {
 	}
 	if shaded < 80 {
 		t.Errorf("only %d draws have fragments", shaded)
+	}
+}
+
+// TestLeftovers has random draws give the same bits with memory that is new and with what draws before them have left.
+func TestLeftovers(t *testing.T) {
+	for seed := range uint64(2000) {
+		var scenes [2]*scene
+		for i := range scenes {
+			if i == 0 {
+				runs.Put(new(run)) // the pool gives what it got last
+			} else {
+				randomScene(t, seed+2000).draw(t)
+				bad := newScene(t, vk.FORMAT_R32_SFLOAT, 4, 4, 1, 4)
+				bad.vertices(slices.Repeat([]float32{float32(math.NaN())}, 3*8)...)
+				bad.draw(t)
+			}
+			scenes[i] = randomScene(t, seed)
+			scenes[i].InOrder = true
+			scenes[i].draw(t)
+		}
+		scenes[1].same(t, scenes[0], fmt.Sprintf("seed %d", seed))
 	}
 }
 

@@ -129,6 +129,7 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 		t.low, t.high = v.low, v.high
 		t.lanes, t.provoker = p.lane, p.provoker
 		all, any := ^uint32(0), uint32(0)
+		z.w = [3]float64{} // of a vertex that isn't there nothing counts: what was left there may be infinite
 		for k := range p.corners {
 			c := &corners[k]
 			if shared {
