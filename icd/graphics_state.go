@@ -297,10 +297,9 @@ func (m *graphicsMaker) readRasterization() error {
 	if b := vk.Find[vk.DepthBiasRepresentationInfoEXT](r.PNext); b != nil {
 		s.DepthBias.Representation, s.DepthBias.Exact = b.DepthBiasRepresentation, b.DepthBiasExact != vk.FALSE
 	}
-	if s.LineWidth = r.LineWidth; m.dynamic.Has(vk.DYNAMIC_STATE_LINE_WIDTH) || !(s.LineWidth > 0) {
-		s.LineWidth = 1
+	if s.LineWidth = 1; !m.dynamic.Has(vk.DYNAMIC_STATE_LINE_WIDTH) {
+		s.LineWidth = exec.SupportedLineWidth(r.LineWidth)
 	}
-	s.LineWidth = min(s.LineWidth, exec.MaxLineWidth)
 	if c := vk.Find[vk.PipelineRasterizationDepthClipStateCreateInfoEXT](r.PNext); c != nil {
 		s.DepthClip = c.DepthClipEnable != vk.FALSE
 	} else {

@@ -311,12 +311,17 @@ func setEquation(d *dynamics, i uint32, v []uint32) bool {
 }
 
 func setLineWidth(d *dynamics, v []uint32) error {
-	d.LineWidth = command.Float(v[0])
-	if !(d.LineWidth > 0) { // nor for a NaN; a rule about the feature wideLines says the rest
-		return invalid(vk.NoVUID, "the width of lines is %v", d.LineWidth)
-	}
-	d.LineWidth = min(d.LineWidth, MaxLineWidth)
+	d.LineWidth = SupportedLineWidth(command.Float(v[0]))
 	return nil
+}
+
+// SupportedLineWidth is the width, in pixels, that lines have for which an application says another: the nearest one
+// within lineWidthRange, and 1 for a NaN. No rule keeps applications that enable wideLines to that range.
+func SupportedLineWidth(width float32) float32 {
+	if !(width > 1) {
+		return 1
+	}
+	return min(width, MaxLineWidth)
 }
 
 func setDepthBias(d *dynamics, v []uint32) error {

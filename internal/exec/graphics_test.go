@@ -336,6 +336,26 @@ func TestDynamicState(t *testing.T) {
 	}
 }
 
+// TestLineWidths has widths beyond lineWidthRange drawn with the nearest one within it, and no error.
+func TestLineWidths(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range [][2]float32{{0, 1}, {-3, 1}, {0.5, 1}, {1, 1}, {7.25, 7.25}, {64, 64}, {1000, 64}, {nan, 1}} {
+		d := newDrawTest(t)
+		d.pipelines[8] = &Pipeline{Graphics: &Graphics{State: d.pipelines[1].Graphics.State,
+			Dynamic: DynamicState(vk.DYNAMIC_STATE_LINE_WIDTH)}}
+		if err := d.execute(t, func(s *command.Stream) error {
+			return errors.Join(s.BindPipeline(graphics1, 8), s.SetState(vk.DYNAMIC_STATE_LINE_WIDTH, command.Bits(c[0])),
+				s.Draw(1, 1, 0, 0))
+		}); err != nil {
+			t.Errorf("width %v: %v", c[0], err)
+			continue
+		}
+		if got := d.draws[0].state.LineWidth; got != c[1] {
+			t.Errorf("width %v is drawn as %v, not %v", c[0], got, c[1])
+		}
+	}
+}
+
 // TestDrawQueries counts draws with queries, also in a secondary command buffer and with several views.
 // testTimestamps writes timestamps in a pass of two views: each is two queries.
 func testTimestamps(t *testing.T, d *drawTest) {
