@@ -9,7 +9,6 @@ int main(void) {
 	fill(&g, b.buffer, 0, 4096, 0x01020304);
 	farside_peer *peer = open_peer(address);
 	post(peer, FARSIDE_READ, address, &got, sizeof got, 0);
-	FAULT(usleep(1000);)
 	CORRECT(await_work(peer, 1);)
 	uint64_t used = *(volatile uint64_t *)&got;
 	FAULT(await_work(peer, 1);)

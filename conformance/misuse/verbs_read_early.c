@@ -7,7 +7,6 @@ int main(void) {
 	struct ends e = make_ends(&a);
 	memset(a.memory + 4096, 'r', 64);
 	post_work(&a, &e, IBV_WR_RDMA_READ, 0, 64, 4096, 0);
-	FAULT(usleep(1000);)
 	CORRECT(await_completions(e.cq, 1);)
 	char used = *(volatile char *)a.memory;
 	FAULT(await_completions(e.cq, 1);)
