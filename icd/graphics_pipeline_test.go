@@ -183,6 +183,19 @@ func TestGraphicsPipelineRules(t *testing.T) {
 	if p, r := c.tryGraphics(nil); p != 0 || r != vk.ERROR_UNKNOWN {
 		t.Errorf("NULL: %v", r)
 	}
+	for _, dynamic := range []bool{false, true} { // also a width that is drawn as 1 has the rule told of
+		rules()
+		info := c.graphics(0, 0, l)
+		info.rasterization.LineWidth = 0.5
+		if dynamic {
+			info.states = []vk.DynamicState{vk.DYNAMIC_STATE_LINE_WIDTH}
+		}
+		c.tryGraphics(info.fill())
+		const rule = "VUID-VkGraphicsPipelineCreateInfo-pDynamicStates-00749"
+		if told := slices.Contains(rules(), rule); told == dynamic {
+			t.Errorf("thin lines, dynamic %v: the rule is told of: %v", dynamic, told)
+		}
+	}
 }
 
 // TestGraphicsRefused records for a queue family without graphics, and on a device that has none.

@@ -324,7 +324,8 @@ func (m *graphicsMaker) readRasterization() error {
 			vk.VUID_VkPipelineRasterizationStateCreateInfo_polygonMode_01507),
 		m.wants(s.DepthBias.Enable && s.DepthBias.Clamp != 0 && !dynamic(vk.DYNAMIC_STATE_DEPTH_BIAS), "depthBiasClamp",
 			vk.VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_00754),
-		m.wants(s.LineWidth != 1, "wideLines", vk.VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_00749),
+		m.wants(r.LineWidth > 0 && r.LineWidth != 1 && !dynamic(vk.DYNAMIC_STATE_LINE_WIDTH), "wideLines",
+			vk.VUID_VkGraphicsPipelineCreateInfo_pDynamicStates_00749),
 	); err != nil {
 		return err
 	}
