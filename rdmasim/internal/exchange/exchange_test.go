@@ -221,7 +221,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// cutter is a Handler that ends a connection while it carries out an operation, as often as it is told to.
+// cutter is a Handler that ends a connection while it carries out an operation, as often as it is told to. It is at
+// one operation at a time, as who has lost a connection may be at the next one before the last one has ended.
 type cutter struct {
 	memory
 	server **Server
@@ -231,10 +232,8 @@ type cutter struct {
 	reads, writes, adds int
 }
 
-// cut counts an operation and ends its connection if it is time to.
+// cut counts an operation and ends its connection if it is time to. The caller holds mu.
 func (c *cutter) cut(count *int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	*count++
 	if c.cuts == 0 {
 		return
@@ -255,14 +254,23 @@ func (c *cutter) times(n int) {
 	c.cuts = n
 }
 
-func (c *cutter) Read(at Place, p []byte) Outcome { c.cut(&c.reads); return c.memory.Read(at, p) }
+func (c *cutter) Read(at Place, p []byte) Outcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut(&c.reads)
+	return c.memory.Read(at, p)
+}
 
 func (c *cutter) Write(at Place, p []byte) Outcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.cut(&c.writes)
 	return c.memory.Write(at, p)
 }
 
 func (c *cutter) Atomic(a Atomic) (uint64, Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.cut(&c.adds)
 	return c.memory.Atomic(a)
 }
