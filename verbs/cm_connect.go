@@ -8,6 +8,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 	"farside/verbs/internal/cm"
 	"farside/verbs/internal/engine"
 )
@@ -223,8 +224,12 @@ func connect(c *cabi.Call) {
 	if id == nil {
 		return
 	}
-	p := id.parameters(c.Args[1], 255, 255)
-	id.settle(c, id.engine.Connect(p), true)
+	how := howToTake(c)
+	var err error
+	if how != bell.Has {
+		err = id.engine.Connect(id.parameters(c.Args[1], 255, 255))
+	}
+	id.settle(c, err, how)
 }
 
 // accept is rdma_accept: identifier, parameters or none.
@@ -233,8 +238,22 @@ func accept(c *cabi.Call) {
 	if id == nil {
 		return
 	}
-	p := id.parameters(c.Args[1], id.asked.ResponderResources, id.asked.InitiatorDepth)
-	if c.Args[1] == 0 {
+	how := howToTake(c)
+	var err error
+	if how != bell.Has {
+		err = id.accept(c.Args[1])
+	}
+	if id.datagram() {
+		finish(c, err)
+	} else {
+		id.settle(c, err, how)
+	}
+}
+
+// accept takes a connection by the parameters of the application, or by those of the request where it gives none.
+func (id *identifier) accept(parameters uintptr) error {
+	p := id.parameters(parameters, id.asked.ResponderResources, id.asked.InitiatorDepth)
+	if parameters == 0 {
 		p.RNRRetryCount = id.asked.RNRRetryCount
 	}
 	err := id.engine.Prepare(&p)
@@ -246,14 +265,14 @@ func accept(c *cabi.Call) {
 	if err == nil {
 		err = id.engine.Accept(&p)
 	}
-	id.settle(c, err, !id.datagram())
+	return err
 }
 
 // reject is rdma_reject: identifier, private data, their length.
 func reject(c *cabi.Call) {
 	if id := idOf(c); id != nil {
 		private := append([]byte(nil), bytesAt(c.Args[1], uintptr(uint8(c.Args[2])))...)
-		id.settle(c, id.engine.Reject(private), false)
+		finish(c, id.engine.Reject(private))
 	}
 }
 
@@ -267,7 +286,7 @@ func establish(c *cabi.Call) {
 		fail(c, unix.EINVAL, errHasQP)
 		return
 	}
-	id.settle(c, id.engine.Accept(nil), false)
+	finish(c, id.engine.Accept(nil))
 }
 
 // notify is rdma_notify: identifier, an asynchronous event.
@@ -277,7 +296,7 @@ func notify(c *cabi.Call) {
 			fail(c, unix.EINVAL, errUnknownBits)
 			return
 		}
-		id.settle(c, id.engine.Established(), false)
+		finish(c, id.engine.Established())
 	}
 }
 
@@ -291,14 +310,22 @@ func disconnect(c *cabi.Call) {
 		fail(c, unix.EINVAL, errSpace)
 		return
 	}
+	how := howToTake(c)
+	var err error
+	if how != bell.Has {
+		err = id.disconnect()
+	}
+	id.settle(c, err, how)
+}
+
+func (id *identifier) disconnect() error {
 	if q := id.queuePair(); q != nil {
 		if err := q.engine.Modify(&ibv.QPAttr{QPState: ibv.QPS_ERR}, ibv.QP_STATE); err != nil {
-			fail(c, unix.EINVAL, err)
-			return
+			return err
 		}
 		at[ibv.QP](q.at).State = ibv.QPS_ERR
 	}
-	id.settle(c, id.engine.Disconnect(), true)
+	return id.engine.Disconnect()
 }
 
 // initQPAttr is rdma_init_qp_attr: identifier, attributes, whose state is asked for, and where the mask goes.
@@ -326,8 +353,7 @@ func getRequest(c *cabi.Call) {
 		fail(c, unix.EINVAL, errors.New("the identifier has a channel"))
 		return
 	}
-	if err := l.wait(); err != nil {
-		fail(c, unix.EINVAL, err)
+	if !l.await(c, howToTake(c)) {
 		return
 	}
 	seen := at[ibv.CMID](l.at)

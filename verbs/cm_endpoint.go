@@ -11,6 +11,7 @@ import (
 
 	"farside/internal/cabi"
 	"farside/internal/ibv"
+	"farside/verbs/internal/bell"
 )
 
 // Flags of struct rdma_addrinfo, and what getaddrinfo(3) answers, which rdma_getaddrinfo passes on.
@@ -227,13 +228,13 @@ func (id *identifier) active(info *ibv.Addrinfo) error {
 	}
 	id.putAddresses()
 	id.putDevice()
-	if err := id.wait(); err != nil {
+	if err := id.wait(bell.Waits); err != nil {
 		return err
 	}
 	if err := id.engine.ResolveRoute(); err != nil {
 		return err
 	}
-	return id.wait()
+	return id.wait(bell.Waits)
 }
 
 // drop takes back an identifier that could not be made.

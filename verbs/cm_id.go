@@ -197,29 +197,39 @@ func idOf(c *cabi.Call) *identifier {
 	return id
 }
 
-// settle ends a call of an identifier: with an error, or, where it has its own channel, when its event has come.
-func (id *identifier) settle(c *cabi.Call, err error, waits bool) {
-	if err != nil {
+// settle ends a call of an identifier: with an error, or, where it has its own channel, when its event has come. how is
+// how that is taken: libibverbs waits for it where the other side is asked (wait_for_event in resolve.c), and what
+// comes without it is there already.
+func (id *identifier) settle(c *cabi.Call, err error, how bell.Mode) {
+	switch {
+	case err != nil:
 		fail(c, unix.EINVAL, err)
-		return
-	}
-	if !id.alone || !waits {
-		return
-	}
-	if err := id.wait(); err != nil {
-		fail(c, unix.EINVAL, err)
+	case id.alone:
+		id.await(c, how)
 	}
 }
 
+// await is wait for a call. It says whether the event has come and is not one that says no.
+func (id *identifier) await(c *cabi.Call, how bell.Mode) bool {
+	err := id.wait(how)
+	switch {
+	case err == bell.ErrEmpty:
+		c.Result = uintptr(waitFor + id.channel.engine.FD())
+	case err != nil:
+		fail(c, unix.EINVAL, err)
+	}
+	return err == nil
+}
+
 // wait takes the next event of an identifier that has its own channel, keeps it where the application sees it, and
-// turns one that says no into an error, as rdma-core does.
-func (id *identifier) wait() error {
+// turns one that says no into an error, as rdma-core does. Error: bell.ErrEmpty.
+func (id *identifier) wait(how bell.Mode) error {
 	seen := at[ibv.CMID](id.at)
 	if seen.Event != 0 {
 		ackEvent(seen.Event)
 		seen.Event = 0
 	}
-	e, err := nextEvent(id.channel, bell.Waits)
+	e, err := nextEvent(id.channel, how)
 	if err != nil {
 		return err
 	}
@@ -233,6 +243,13 @@ func (id *identifier) wait() error {
 		return unix.Errno(-event.Status)
 	default:
 		return unix.Errno(event.Status)
+	}
+}
+
+// finish ends a call that no event follows.
+func finish(c *cabi.Call, err error) {
+	if err != nil {
+		fail(c, unix.EINVAL, err)
 	}
 }
 
@@ -252,7 +269,7 @@ func bindAddr(c *cabi.Call) {
 	if err == nil {
 		id.bound(a.Addr())
 	}
-	id.settle(c, err, false)
+	finish(c, err)
 }
 
 // bound tells the application what its identifier is bound to. As in the kernel, an address of loopback stands for any
@@ -294,13 +311,13 @@ func resolveAddr(c *cabi.Call) {
 		id.putAddresses()
 		id.putDevice()
 	}
-	id.settle(c, err, true)
+	id.settle(c, err, bell.Waits)
 }
 
 // resolveRoute is rdma_resolve_route: identifier, timeout.
 func resolveRoute(c *cabi.Call) {
 	if id := idOf(c); id != nil {
-		id.settle(c, id.engine.ResolveRoute(), true)
+		id.settle(c, id.engine.ResolveRoute(), bell.Waits)
 	}
 }
 
@@ -311,7 +328,7 @@ func listen(c *cabi.Call) {
 		if err == nil {
 			id.putAddresses()
 		}
-		id.settle(c, err, false)
+		finish(c, err)
 	}
 }
 

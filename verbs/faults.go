@@ -42,7 +42,8 @@ func failOnCommand(list []cabi.Verb) {
 }
 
 // takesEvents are the functions that libibverbs may call twice for one call of the application.
-var takesEvents = map[string]bool{"ibv_get_cq_event": true, "ibv_get_async_event": true, "rdma_get_cm_event": true}
+var takesEvents = map[string]bool{"ibv_get_cq_event": true, "ibv_get_async_event": true, "rdma_get_cm_event": true,
+	"rdma_connect": true, "rdma_accept": true, "rdma_disconnect": true, "rdma_get_request": true}
 
 // manualName is the name of a function that a structure points to, as manual pages have it.
 func manualName(name string) string {

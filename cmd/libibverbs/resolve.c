@@ -92,9 +92,9 @@ static void fill(void **slots) {
 }
 
 // A function that takes events. The engine doesn't wait: it answers 0 or -1, as the function does, or which descriptor
-// is to be read for it, plus 2, or 1 for one that nobody rings any more. taken says that it has been read.
+// is to be read for it, plus 2, or 1 for one that nobody rings any more. taken says that it has been read, and that
+// what the function does beside has been done.
 typedef int take_function(void *from, void *to, void *more, int taken);
-static take_function *take_cq_event, *take_async_event, *take_cm_event;
 
 // wait_for_event waits here and not in the engine, as programs cancel threads that wait: read(2) of the C library is a
 // cancellation point. SA_RESTART covers it, as in rdma-core.
@@ -114,26 +114,23 @@ static int wait_for_event(take_function *take, void *from, void *to, void *more)
 	return result;
 }
 
-static int get_cq_event(void *channel, void *cq, void *context) {
-	return wait_for_event(take_cq_event, channel, cq, context);
-}
+// Those that wait. The calls of an rdma_cm_id wait only where it has no channel of the application's.
+#define WAITS(X) \
+	X(ibv_get_cq_event) X(ibv_get_async_event) X(rdma_get_cm_event) X(rdma_get_request) X(rdma_connect) \
+	X(rdma_accept) X(rdma_disconnect)
 
-static int get_async_event(void *context, void *event) {
-	return wait_for_event(take_async_event, context, event, NULL);
-}
-
-static int get_cm_event(void *channel, void *event) {
-	return wait_for_event(take_cm_event, channel, event, NULL);
-}
+#define WAIT(name) \
+	static take_function *take_##name; \
+	static int wait_##name(void *from, void *to, void *more) { return wait_for_event(take_##name, from, to, more); }
+WAITS(WAIT)
 
 static const struct {
 	const char *name;
 	take_function **take;
 	void *function;
 } waits[] = {
-	{"ibv_get_cq_event", &take_cq_event, get_cq_event},
-	{"ibv_get_async_event", &take_async_event, get_async_event},
-	{"rdma_get_cm_event", &take_cm_event, get_cm_event},
+#define ROW(name) {#name, &take_##name, wait_##name},
+	WAITS(ROW)
 };
 
 // put stores the address of a function of the engine for its stub, or that of the one here that calls it.
