@@ -20,8 +20,11 @@ func detect() (f Features) {
 		bmi2          = 1 << 8
 		avx512f       = 1 << 16
 		avx512dq      = 1 << 17
+		avx512cd      = 1 << 28
 		avx512bw      = 1 << 30
 		avx512vl      = 1 << 31
+		gfni          = 1 << 8 // leaf 7, ECX
+		vpopcntdq     = 1 << 14
 		avx512        = bmi2 | avx512f | avx512dq | avx512bw | avx512vl
 		vectors, wide = xmm | ymm, xmm | ymm | opmask | zmm
 	)
@@ -39,8 +42,9 @@ func detect() (f Features) {
 	if highest < 7 {
 		return f
 	}
-	_, b, _, _ := Leaf(7, 0)
+	_, b, c, _ := Leaf(7, 0)
 	f.AVX2 = b&avx2 != 0
 	f.AVX512 = kept&wide == wide && b&avx512 == avx512
+	f.AVX512Bits = f.AVX512 && b&avx512cd != 0 && c&(gfni|vpopcntdq) == gfni|vpopcntdq
 	return f
 }

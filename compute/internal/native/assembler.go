@@ -179,7 +179,6 @@ var (
 	shift64       = opcode{1, 1, 0x73, false}
 	vpmullq       = opcode{quad | 1, 2, 0x40, false}
 	vreducepd     = opcode{quad | 1, 3, 0x56, false}
-	vscalefpd     = opcode{quad | 1, 2, 0x2c, false}
 	vpsadbw       = opcode{1, 1, 0xf6, false}
 	vcvttsd2si    = opcode{quad | 3, 1, 0x2c, true}
 	vcvttpd2qq    = opcode{1, 1, 0x7a, false}
@@ -203,7 +202,7 @@ var evexW = map[opcode]uint8{
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
 	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
-	vshuff64x2: quad, vreducepd: quad, vscalefpd: quad, vpunpcklqdq: quad, vpunpckhqdq: quad, vmovupsFour: 0,
+	vshuff64x2: quad, vreducepd: quad, vpunpcklqdq: quad, vpunpckhqdq: quad, vmovupsFour: 0,
 	vmovupsFourTo: 0, vinserti32x4: 0,
 	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
 	vfnmadd231pd: quad, vfnmadd231ps: 0,

@@ -3,10 +3,21 @@ package native
 // Operations on the bits of words.
 
 // findBit makes the number of a word's highest bit, or -1. only leaves in t, of A in a vector, words whose highest bit
-// says it; those have no bit below that would round up what is converted to a float, whose exponent is the number.
+// says it. Those have no bit below that would round up what is converted to a float, whose exponent is the number,
+// where no instruction counts the zeros above.
 func findBit(only func(c *compiler, t, a vector), unsigned bool) func(c *compiler) {
 	return func(c *compiler) {
 		t, a, u := spare[0], c.vector(0, spare[1]), spare[2]
+		if bits512() {
+			if !unsigned {
+				only(c, t, a)
+				a = t
+			}
+			c.in32(vplzcnt, t, 0, reg(a))
+			c.move(u, c.words(31))
+			c.two(vpsubd, c.result(), u, reg(t))
+			return
+		}
 		only(c, t, a)
 		c.one(vcvtdq2ps, t, reg(t))
 		c.shift(shift32, right, t, t, 23)
@@ -63,6 +74,11 @@ func (c *compiler) table(of func(i uint32) uint32) operand {
 func countOf(i uint32) uint32 { return i&1 + i>>1&1 + i>>2&1 + i>>3 }
 
 func (c *compiler) countBits() {
+	if bits512() {
+		a := c.reads(0)
+		c.in32(vpopcnt, c.result(), 0, a)
+		return
+	}
 	low, high, t := spare[0], spare[1], spare[2]
 	c.nibbles(low, high, c.vector(0, low))
 	c.move(t, c.table(countOf))
@@ -76,9 +92,16 @@ func (c *compiler) countBits() {
 // reversed is four bits in the other order.
 func reversed(i uint32) uint32 { return i>>3&1 | i>>1&2 | i<<1&4 | i<<3&8 }
 
+// bitsTurned is the matrix that turns around the bits of a byte.
+const bitsTurned = 0x8040201008040201
+
 func (c *compiler) reverse() {
 	low, high, t := spare[0], spare[1], spare[2]
 	c.two(vpshufb, low, c.vector(0, low), c.table(func(i uint32) uint32 { return i ^ 3 }))
+	if bits512() {
+		c.byte64(vgf2affine, c.result(), low, c.quads(bitsTurned), 0)
+		return
+	}
 	c.nibbles(low, high, low)
 	c.move(t, c.table(func(i uint32) uint32 { return reversed(i) << 4 }))
 	c.two(vpshufb, low, t, reg(low))

@@ -72,11 +72,47 @@ func TestEncodingHigh(t *testing.T) {
 			add(operand{}, "%s ymm%d, ymm20, 13", name, dst)
 		}
 	}
+	onlyEVEX(s, append(vectors, 0), operands, add)
 	highUnary(s, vectors, operands, add)
 	highMoves(s, vectors, addresses, add)
 	compareWithAssembler(t, s.code, text)
 	if len(text) < 4000 {
 		t.Errorf("%d instructions were compared", len(text))
+	}
+}
+
+// onlyEVEX writes instructions that have no other prefix.
+func onlyEVEX(s *assembler, vectors []vector, operands []operand, add func(b operand, format string, a ...any)) {
+	for _, dst := range vectors {
+		for _, b := range operands {
+			text := b.text("ymmword", "ymm")
+			for name, o := range map[string]opcode{"vpopcnt": vpopcnt, "vplzcnt": vplzcnt} {
+				s.in32(o, dst, 0, b)
+				add(b, "%sd ymm%d, %s", name, dst, text)
+				s.in64(o, dst, 0, b)
+				add(b, "%sq ymm%d, %s", name, dst, text)
+			}
+			s.in32(vgetexp, dst, 0, b)
+			add(b, "vgetexpps ymm%d, %s", dst, text)
+			s.in64(vgetexp, dst, 0, b)
+			add(b, "vgetexppd ymm%d, %s", dst, text)
+			s.in32(vscalef, dst, 9, b)
+			add(b, "vscalefps ymm%d, ymm9, %s", dst, text)
+			s.in64(vscalef, dst, 9, b)
+			add(b, "vscalefpd ymm%d, ymm9, %s", dst, text)
+			s.byte32(vgetmant, dst, 0, b, halfToOne)
+			add(b, "vgetmantps ymm%d, %s, 2", dst, text)
+			s.byte64(vgetmant, dst, 0, b, halfToOne)
+			add(b, "vgetmantpd ymm%d, %s, 2", dst, text)
+			if dst|b.vector >= high {
+				s.byte64(vgf2affine, dst, 20, b, 0)
+				add(b, "vgf2p8affineqb ymm%d, ymm20, %s, 0", dst, text)
+			}
+		}
+		s.special(3, 0, dst)
+		add(operand{}, "vfpclassps k3, ymm%d, 0x9f", dst)
+		s.special(3, quad, dst)
+		add(operand{}, "vfpclasspd k3, ymm%d, 0x9f", dst)
 	}
 }
 

@@ -24,6 +24,10 @@ func (c *compiler) usual(t, u vector) {
 
 // significand gives what is not usual as it is.
 func (c *compiler) significand() {
+	if avx512() {
+		c.significandOf(0)
+		return
+	}
 	t, d, small, a := spare[0], spare[1], spare[2], spare[3]
 	c.normal(t, d, small)
 	c.usual(t, small)
@@ -35,8 +39,30 @@ func (c *compiler) significand() {
 	c.blend(c.result(), a, reg(d), t)
 }
 
+// significandOf is significand, or significandWide if w is quad, by one instruction and what it isn't right for.
+func (c *compiler) significandOf(w uint8) {
+	t, a := spare[0], c.vector(0, spare[1])
+	c.special(1, w, a)
+	if w == quad {
+		c.byte64(vgetmant, t, 0, reg(a), halfToOne)
+		c.blendBy64(1, c.result(), t, reg(a))
+	} else {
+		c.byte32(vgetmant, t, 0, reg(a), halfToOne)
+		c.blendBy(1, c.result(), t, reg(a))
+	}
+}
+
 // exponent is 0 of what is not usual.
 func (c *compiler) exponent() {
+	if avx512() {
+		t, u, a := spare[0], spare[1], c.vector(0, spare[2])
+		c.in32(vgetexp, t, 0, reg(a))
+		c.one(vcvttps2dq, t, reg(t))
+		c.two(vpsubd, t, t, c.words(math.MaxUint32))
+		c.special(1, 0, a)
+		c.blendBy(1, c.result(), t, reg(c.zeros(u)))
+		return
+	}
 	t, d, small := spare[0], spare[1], spare[2]
 	c.normal(t, d, small)
 	c.shift(shift32, right, d, d, 23)
@@ -47,8 +73,15 @@ func (c *compiler) exponent() {
 	c.two(vpand, c.result(), d, reg(t))
 }
 
-// scale multiplies with powers of 2, in 64 bits: there the product is exact.
+// scale multiplies with powers of 2, in 64 bits where no instruction does it: there the product is exact.
 func (c *compiler) scale() {
+	if avx512() {
+		t := spare[0]
+		c.one(vcvtdq2ps, t, c.reads(1))
+		a := c.vector(0, spare[1])
+		c.in32(vscalef, c.result(), a, reg(t))
+		return
+	}
 	c.inDoubles(2, func(h *inHalves) vector {
 		x, n := spare[0], spare[1]
 		h.wide(0, x)
@@ -90,6 +123,10 @@ func (c *compiler) usualWide(t, u vector) {
 }
 
 func (c *compiler) significandWide() {
+	if avx512() {
+		c.significandOf(quad)
+		return
+	}
 	t, d, small, a := spare[0], spare[1], spare[2], spare[3]
 	c.normalWide(t, d, small)
 	c.usualWide(t, small)
@@ -102,6 +139,16 @@ func (c *compiler) significandWide() {
 }
 
 func (c *compiler) exponentWide() {
+	if avx512() {
+		t, u, a := spare[0], spare[1], c.vector(0, spare[2])
+		c.in64(vgetexp, t, 0, reg(a))
+		c.in64(vcvttpd2qq, t, 0, reg(t))
+		c.two(vpsubq, t, t, c.quads(math.MaxUint64))
+		c.special(1, quad, a)
+		c.blendBy64(1, t, t, reg(c.zeros(u)))
+		c.narrow(t)
+		return
+	}
 	t, d, small := spare[0], spare[1], spare[2]
 	c.normalWide(t, d, small)
 	c.shift(shift64, right, d, d, 52)
@@ -117,6 +164,14 @@ func (c *compiler) exponentWide() {
 // small that the last is 0. A NaN stays as it is.
 func (c *compiler) scaleWide() {
 	x, n, u, v := spare[0], spare[1], spare[2], spare[3]
+	if avx512() {
+		c.lanesOf(1, vcvtdq2pd, n)
+		a := c.vector(0, x)
+		c.in64(vscalef, n, a, reg(n))
+		c.compareTo(vcmppd, quad, 1, a, reg(a), floatUnordered)
+		c.blendBy64(1, c.result(), n, reg(a))
+		return
+	}
 	c.move(x, c.reads(0))
 	c.lanesOf(1, vpmovsxdq, n)
 	for range 2 {

@@ -143,7 +143,7 @@ func (c *compiler) exp2Float(x vector) {
 	c.immediate(vreducepd, fraction, 0, reg(x), 0) // 0 of an infinity
 	c.two(vsubpd, x, x, reg(fraction))
 	c.polynomial(sum, fraction, series.Exp2)
-	c.two(vscalefpd, x, sum, reg(x))
+	c.in64(vscalef, x, sum, reg(x))
 }
 
 // exponential makes 2**(A * factor).

@@ -152,6 +152,11 @@ func (c *compiler) signWide() {
 }
 
 func (c *compiler) countBitsWide() {
+	if bits512() {
+		c.in64(vpopcnt, spare[0], 0, c.reads(0))
+		c.narrow(spare[0])
+		return
+	}
 	low, high, t := spare[0], spare[1], spare[2]
 	c.nibbles(low, high, c.vector(0, low))
 	c.move(t, c.table(countOf))
@@ -166,6 +171,14 @@ func (c *compiler) countBitsWide() {
 func findBitWide(only func(c *compiler, t, a vector)) func(c *compiler) {
 	return func(c *compiler) {
 		t, u := spare[0], spare[1]
+		if bits512() {
+			only(c, u, c.vector(0, spare[3]))
+			c.in64(vplzcnt, u, 0, reg(u))
+			c.move(t, c.quads(63))
+			c.two(vpsubd, t, t, reg(u))
+			c.narrow(t)
+			return
+		}
 		only(c, u, c.vector(0, spare[3]))
 		c.doublesOf(t, u, spare[2], false)
 		c.shift(shift64, right, t, t, 52)

@@ -34,13 +34,15 @@ func nearDouble(r *rand.Rand, other uint64) uint64 {
 func TestWideNumbers(t *testing.T) {
 	need(t)
 	has := avx512()
-	defer func(old func() bool) { avx512 = old }(avx512)
+	hasBits := bits512()
+	defer func(old, bits func() bool) { avx512, bits512 = old, bits }(avx512, bits512)
 	for _, op := range []kernel.Op{kernel.S64ToF64, kernel.U64ToF64, kernel.S64ToF32, kernel.U64ToF32, kernel.F64ToS64,
 		kernel.F64ToU64, kernel.F32ToS64, kernel.F32ToU64, kernel.F64ToF32Zero, kernel.SignF64, kernel.PopCount64,
 		kernel.FindLSB64, kernel.FindMSBU64, kernel.FindMSBS64, kernel.FrexpF64, kernel.FrexpExpF64, kernel.LdexpF64,
-		kernel.RemF64, kernel.ModF64, kernel.FrexpF32, kernel.FrexpExpF32, kernel.LdexpF32} {
-		for _, use := range []bool{false, has} {
-			avx512 = func() bool { return use }
+		kernel.RemF64, kernel.ModF64, kernel.FrexpF32, kernel.FrexpExpF32, kernel.LdexpF32, kernel.PopCount32,
+		kernel.Reverse32, kernel.FindLSB32, kernel.FindMSBU32, kernel.FindMSBS32} {
+		for _, use := range [][2]bool{{false, false}, {has, false}, {has, hasBits}} {
+			avx512, bits512 = func() bool { return use[0] }, func() bool { return use[1] }
 			testNumbers(t, op)
 		}
 	}

@@ -132,7 +132,7 @@ func wideParts(s *assembler, addresses []address, add func(format string, a ...a
 			add("vshuff64x2 zmm%d, zmm%d, zmm7, 238", v, o)
 			s.immediate(vreducepd, v, 0, reg(o), 0)
 			add("vreducepd zmm%d, zmm%d, 0", v, o)
-			s.two(vscalefpd, v, o, reg(7))
+			s.in64(vscalef, v, o, reg(7))
 			add("vscalefpd zmm%d, zmm%d, zmm7", v, o)
 			s.two(vpermi2d, v, o, reg(7))
 			add("vpermi2d zmm%d, zmm%d, zmm7", v, o)
