@@ -91,6 +91,32 @@ var regions = map[string]string{
 			stack[depth++] = x >> 5u;
 		}
 	}`,
+	"values that all lanes share": `
+	uint same = 1u;
+	for (uint k = 0u; k < 40u; k++) {
+		r = r * 3u + same;
+		same = same * 5u + k;
+		r ^= same >> 3u;
+		same ^= same << 7u;
+		r += same & a[i];
+		if (k == 33u && (r & 1u) == 0u)
+			break;
+	}`,
+	"a word that one lane writes": `
+	for (uint k = 0u; k < (a[i & 32u] & 15u) + 9u; k++) {
+		r = (r ^ r >> 3u) * 5u + i;
+		if (i == 21u) {
+			result[1000u] = r;
+			r = (r ^ r >> 7u) * 5u + (result[1000u] ^ k);
+		}
+	}`,
+	"long, around another": `
+	for (uint k = 0u; k < 3u; k++) {
+		uint n = (i & 31u) == 9u + 11u * k ? 20000u : a[i] & 15u;
+		for (uint m = 0u; m < n; m++)
+			if (((r ^= m) & 3u) != 0u)
+				r = (r ^ k) * 0x9e3779b1u;
+	}`,
 	"stores": `
 	for (uint k = 0u; k < (a[i] & 3u); k++) {
 		result[256u + i * 4u + k] = k + r;
@@ -129,7 +155,7 @@ var regions = map[string]string{
 func TestRegions(t *testing.T) {
 	for name, body := range regions {
 		t.Run(name, func(t *testing.T) {
-			for _, lanes := range []int{64, 60, 40} { // 40: a pair of chunks comes before the last one
+			for _, lanes := range []int{64, 60, 56, 40} { // 56: two pairs of chunks, a pair, and one
 				for _, condition := range []string{"", "if ((a[i] & 4u) == 0u)"} {
 					source := shader(lanes, "", condition+"{"+body+"}")
 					source = strings.Replace(source, "readonly buffer In { uint a", "buffer In { uint a", 1)

@@ -117,7 +117,7 @@ func (c *compiler) maskOf(lane int32) address {
 // active is the mask of the chunk, in the vector given if none has it.
 func (c *compiler) active(otherwise vector) vector {
 	if c.paired {
-		c.spread(otherwise, activeBits, 0)
+		c.spread(otherwise, c.activeBits(), 0)
 		return otherwise
 	}
 	if c.divergent {
@@ -133,7 +133,7 @@ func (c *compiler) activeInBits() bool { return c.paired || c.divergent && avx51
 // unlessActive goes to a place if a lane of the chunk doesn't take part; it uses rcx.
 func (c *compiler) unlessActive(lane int32, to label) {
 	if c.paired {
-		c.bitsInto(rcx, activeBits)
+		c.bitsInto(rcx, c.activeBits())
 		c.arithmetic(ands, rcx, 1<<lane)
 	} else {
 		c.load32(rcx, c.maskOf(lane))
@@ -149,7 +149,7 @@ func (c *compiler) storeActive(to address, value vector) {
 		return
 	}
 	if c.activeInBits() {
-		c.storeBy(activeBits, to, value)
+		c.storeBy(c.activeBits(), to, value)
 		return
 	}
 	c.storeMasked(to, c.active(spare[3]), value)
@@ -318,7 +318,7 @@ func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
 	c.one(vpbroadcastd, mask, reg(mask))
 	if c.wide {
 		if c.skips(in) {
-			c.masked = activeBits
+			c.masked = c.activeBits()
 		}
 		c.compareTo(vpcmpud, 0, 1, t, reg(mask), isAtMost)
 		c.gatherBy(vgatherdps, 1, r, at(rax, 0), t)

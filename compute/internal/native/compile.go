@@ -83,6 +83,7 @@ type later struct {
 type width struct {
 	paired bool // two: neighbours
 	halved bool // one of a pair
+	second bool // that of two pairs
 	wide   bool // vectors have 512 bits
 }
 
@@ -98,6 +99,8 @@ type compiler struct {
 	skipping  bool     // what gathers give lanes that don't take part doesn't matter
 	paired    bool     // it is for two
 	halved    bool     // it is for one of two
+	twice     bool     // it is for two pairs, one after the other
+	second    bool     // it is for the second pair
 	at        int      // the instruction under way
 	written   int      // instructions below this one have been written
 	uses      [][4]int // by instruction, when A, B, C and Dst are read again; never is never
@@ -243,9 +246,11 @@ func (c *compiler) behind(from, back label, write func()) {
 	c.later = append(c.later, later{from, back, c.width(), write})
 }
 
-func (c *compiler) width() width { return width{c.paired, c.halved, c.wide} }
+func (c *compiler) width() width { return width{c.paired, c.halved, c.second, c.wide} }
 
-func (c *compiler) setWidth(w width) { c.paired, c.halved, c.wide = w.paired, w.halved, w.wide }
+func (c *compiler) setWidth(w width) {
+	c.paired, c.halved, c.second, c.wide = w.paired, w.halved, w.second, w.wide
+}
 
 // writeLater writes the code that rarely runs.
 func (c *compiler) writeLater() {

@@ -149,7 +149,7 @@ func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets
 		case !c.wide:
 			c.two(vpcmpeqd, mask, mask, reg(mask))
 		case skip:
-			c.shiftBits(1, activeBits, 8*upper)
+			c.shiftBits(1, c.activeBits(), 8*upper)
 		default:
 			c.allBits(1)
 		}
@@ -221,7 +221,7 @@ func (c *compiler) gatherPointer(in *Inst, offsets vector, end uint64, slow labe
 	c.one(vpbroadcastd, t, reg(t))
 	if c.wide {
 		if c.skips(in) {
-			c.masked = activeBits
+			c.masked = c.activeBits()
 		}
 		c.compareTo(vpcmpud, 0, 1, offsets, reg(t), isNotAtMost)
 		c.testBits(1)

@@ -7,13 +7,22 @@ type maskRegister uint8
 
 // K1 holds nothing between instructions, and K2 the active lanes where code has them. Where it is for pairs of chunks
 // those from firstBits to lastBits hold what is true or false in each lane, and savedBits is K2 of both chunks while
-// code is for one.
+// code is for one. Where it is for two pairs, the last of them has the active lanes of the second.
 const (
-	activeBits = maskRegister(2)
+	pairBits   = maskRegister(2)
 	firstBits  = maskRegister(3)
 	lastBits   = maskRegister(6)
+	secondBits = lastBits
 	savedBits  = maskRegister(7)
 )
+
+// activeBits are the active lanes of the chunk, or of the pair that code is for.
+func (c *compiler) activeBits() maskRegister {
+	if c.second {
+		return secondBits
+	}
+	return pairBits
+}
 
 var (
 	vpcmpd   = opcode{1, 3, 0x1f, false}

@@ -113,7 +113,7 @@ func wideParts(s *assembler, addresses []address, add func(format string, a ...a
 			}
 			s.vex(vpmovdw, uint8(v), 0, m, 0)
 			add("vpmovdw %s, zmm%d", m.text("ymmword", ""), v)
-			s.masked = activeBits
+			s.masked = pairBits
 			s.vex(vpmovdb, uint8(v), 0, m, 0)
 			add("vpmovdb %s{k2}, zmm%d", m.text("xmmword", ""), v)
 			s.storeBy(5, a, v)

@@ -56,6 +56,7 @@ type Inst struct {
 	more               uint8 // of a load or store: how many bytes behind its own have to be within the memory, too
 	Unshared           bool  // of an atomic: nobody else accesses the memory
 	way                int   // of an access, if a loop knows where it goes: number of the way + 1
+	part               part  // of two pairs of chunks
 }
 
 // Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.

@@ -5,16 +5,16 @@ package native
 // inHalves writes code for the chunks of a pair, one after the other.
 func (c *compiler) inHalves(write func(half uint8)) {
 	w := c.width()
-	c.setWidth(width{paired: true, halved: true})
+	c.setWidth(width{paired: true, halved: true, second: w.second})
 	write(0)
 	c.arithmetic(adds, offset, 32)
 	if c.mode == Masked {
-		c.moveBits(savedBits, activeBits)
-		c.shiftBits(activeBits, activeBits, 8)
+		c.moveBits(savedBits, c.activeBits())
+		c.shiftBits(c.activeBits(), c.activeBits(), 8)
 	}
 	write(1)
 	if c.mode == Masked {
-		c.moveBits(activeBits, savedBits)
+		c.moveBits(c.activeBits(), savedBits)
 	}
 	c.arithmetic(subtracts, offset, 32)
 	c.setWidth(w)
@@ -290,7 +290,7 @@ func (c *compiler) storeAligned(in *Inst, to address, value vector) {
 // storeSmallPair writes the lowest bits of lanes next to each other.
 func (c *compiler) storeSmallPair(in *Inst, to address, value vector) {
 	if c.mode == Masked {
-		c.masked = activeBits
+		c.masked = c.activeBits()
 	}
 	o := vpmovdw
 	if in.unit() == 1 {

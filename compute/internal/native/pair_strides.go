@@ -295,7 +295,7 @@ func (c *compiler) storeSome(to address, v, t vector, lanes [16]uint32, words ui
 	switch {
 	case c.mode == Masked:
 		active := lower[0]
-		c.spread(active, activeBits, 0)
+		c.spread(active, c.activeBits(), 0)
 		c.permuteBy(t, active, active, lanes)
 		c.signsTo(1, t)
 		if !all {

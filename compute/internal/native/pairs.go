@@ -55,7 +55,7 @@ func (c *compiler) loopOfPairs(top label, insts []Inst) {
 	c.looping = true
 	if c.mode == Masked {
 		c.one(vmovups, spare[0], memory(c.maskOf(0)))
-		c.signsTo(activeBits, spare[0])
+		c.signsTo(c.activeBits(), spare[0])
 	}
 	c.part(insts)
 	c.looping = false
@@ -66,8 +66,11 @@ func (c *compiler) loopOfPairs(top label, insts []Inst) {
 }
 
 // comparePair compares the end of the next two chunks with that of all.
-func (c *compiler) comparePair() {
-	c.lea(rcx, at(offset, 64))
+func (c *compiler) comparePair() { c.compareEnd(64) }
+
+// compareEnd compares the end of the next bytes of chunks with that of all.
+func (c *compiler) compareEnd(bytes int32) {
+	c.lea(rcx, at(offset, bytes))
 	c.cmp(rcx, end)
 }
 
@@ -127,9 +130,13 @@ func (c *compiler) bitsOf(k int, otherwise vector) maskRegister {
 func (c *compiler) truth(write func(k maskRegister)) {
 	in := &c.insts[c.at]
 	c.forgetPointers(in.Dst)
-	b := &c.truths[0]
-	for i := range c.truths {
-		o := &c.truths[i]
+	free := c.truths[:]
+	if c.twice && c.mode == Masked {
+		free = free[:secondBits-firstBits]
+	}
+	b := &free[0]
+	for i := range free {
+		o := &free[i]
 		if o.register == in.Dst || o.next == never {
 			o.valid = false
 		}

@@ -77,6 +77,7 @@ type region struct {
 	stores    bool              // something looks for single lanes of the mask in the register file
 	targets   []bool            // by instruction, whether something jumps to it
 	adders    map[Register]int  // by mask, how many instructions add lanes to it
+	carried   int               // how many registers that differ between lanes blocks leave to others
 }
 
 // Copies is how many chunks of the register file a region needs behind Scratch, for uniform registers.
@@ -148,7 +149,7 @@ func (c *compiler) newRegion(run []Inst) *region {
 			}
 		}
 	}
-	r.choosePins(len(c.places) / 2)
+	r.choosePins(len(c.places)/2, c.twice)
 	for i := range r.insts {
 		if in := &r.insts[i]; slices.Contains(r.pins, in.Dst) || r.based[in.Dst] {
 			in.Keep = r.based[in.Dst]
@@ -159,7 +160,7 @@ func (c *compiler) newRegion(run []Inst) *region {
 
 // choosePins chooses the registers that vectors hold all the time: those which blocks leave to others, and of them
 // those that inner loops use most, up to a number.
-func (r *region) choosePins(most int) {
+func (r *region) choosePins(most int, twice bool) {
 	weights := make([]int, len(r.insts))
 	for i := range weights {
 		weights[i] = 1
@@ -205,6 +206,15 @@ func (r *region) choosePins(most int) {
 	slices.SortFunc(r.pins, func(a, b Register) int {
 		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(a.Offset, b.Offset))
 	})
+	for _, p := range r.pins {
+		if p.Step > 0 && r.writes(p) {
+			r.carried++
+		}
+	}
+	if twice {
+		r.pinsOfTwo(most)
+		return
+	}
 	r.pins = r.pins[:min(len(r.pins), most)]
 }
 
@@ -213,6 +223,9 @@ func (r *region) choosePins(most int) {
 func (c *compiler) region(run []Inst) {
 	c.inRegion = true
 	if c.pairs(run) {
+		c.twice = true
+		c.regionOfPairs(run)
+		c.twice = false
 		c.regionOfPairs(run)
 	}
 	c.regionOfChunks(run)
@@ -323,14 +336,14 @@ func (c *compiler) beginMask(given Mode, none label) {
 // activeSigns makes activeBits.
 func (c *compiler) activeSigns() {
 	if avx512() {
-		c.signsTo(activeBits, activeVector)
+		c.signsTo(c.activeBits(), activeVector)
 	}
 }
 
 // activate stores the active lanes if anything looks there, and goes to none if there are none.
 func (c *compiler) activate(r *region, none label) {
 	if c.paired {
-		c.testBits(activeBits)
+		c.testActive()
 		c.jumpIf(equal, none)
 		return
 	}
@@ -361,7 +374,7 @@ func (c *compiler) loadPins() {
 // storePins writes the pinned registers that the region writes to the register file.
 func (c *compiler) storePins(r *region) {
 	for i, p := range r.pins {
-		if slices.ContainsFunc(r.insts, func(in Inst) bool { return !in.controls() && in.Dst == p }) {
+		if r.writes(p) || c.twice && i > 0 && r.pins[i-1].inSecond() == p && r.writes(r.pins[i-1]) {
 			c.storeHome(p, c.places[i])
 		}
 	}
@@ -370,14 +383,24 @@ func (c *compiler) storePins(r *region) {
 // block writes the instructions from one index to another, of which only the last may be control flow. It gives the
 // index of what comes next.
 func (c *compiler) block(r *region, from, to int) int {
-	c.begin(r.insts[from:to])
+	insts := r.insts[from:to]
+	if c.twice {
+		insts = inTwo(insts)
+	}
+	c.begin(insts)
+	defer func() { c.second = false }()
 	for i := range c.insts {
 		c.at = i
-		switch in := &c.insts[i]; {
+		in := &c.insts[i]
+		c.second = in.part == secondPart
+		switch {
 		case !in.controls():
 			c.inst(in)
-		case r.hands(from + i):
+		case r.hands(to - 1):
 			c.handOn(r, in, &r.insts[to])
+			if in.part == firstPart {
+				continue
+			}
 			if !r.targets[to] {
 				return to + 1
 			}
@@ -425,6 +448,9 @@ func (c *compiler) handOn(r *region, in, next *Inst) {
 		if to.Valid {
 			c.addLanes(to, others)
 		}
+	}
+	if in.part == firstPart {
+		return
 	}
 	if in.Op == Split {
 		none := r.labels[next.Target]
@@ -523,7 +549,7 @@ func (c *compiler) pause(r *region, loop int32) {
 		c.storeHome(p, c.places[i])
 	}
 	if c.paired {
-		c.storeBits(c.activeLanes(), activeBits)
+		c.eachPair(func() { c.storeBits(c.maskBits(c.activeLanes()), c.activeBits()) })
 	} else if r.divergent {
 		c.store(c.activeLanes(), activeVector)
 	}
@@ -537,7 +563,7 @@ func (c *compiler) pause(r *region, loop int32) {
 	c.load64(offset, at(file, c.scratch+placeOfMasks+8))
 	c.load32(counter, at(file, c.scratch+placeOfRounds))
 	if c.paired {
-		c.loadBits(activeBits, c.activeLanes())
+		c.eachPair(func() { c.loadBits(c.activeBits(), c.maskBits(c.activeLanes())) })
 	} else if r.divergent {
 		c.pointToMask()
 		c.one(vmovups, activeVector, memory(c.activeLanes()))

@@ -5,12 +5,20 @@ import "math"
 // A region goes through its loop with a pair of chunks before it begins with the next, as long as two are left. The
 // active lanes are bits, and so are those in masks that only the region uses.
 
-// regionOfPairs writes what goes through a region pair by pair. Behind it comes what does so chunk by chunk.
+// regionOfPairs writes what goes through a region pair by pair, or by two of them. Behind it comes what does so pair by
+// pair, or chunk by chunk.
 func (c *compiler) regionOfPairs(run []Inst) {
 	r := c.newRegion(run)
+	if c.twice && !r.worthTwo() {
+		return
+	}
 	given := c.mode
 	next, pair, last := c.label(), c.label(), c.label()
-	c.comparePair()
+	bytes := int32(64)
+	if c.twice {
+		bytes = 128
+	}
+	c.compareEnd(bytes)
 	c.jumpIf(above, last)
 	c.load32(counter, at(file, c.scratch+placeOfRounds))
 	c.clearMasks(r)
@@ -23,18 +31,20 @@ func (c *compiler) regionOfPairs(run []Inst) {
 	c.place(pair)
 	switch {
 	case given == Masked:
-		c.one(vmovups, spare[0], memory(c.maskOf(0)))
-		c.signsTo(activeBits, spare[0])
+		c.eachPair(func() {
+			c.one(vmovups, spare[0], memory(c.ofPair(c.maskOf(0))))
+			c.signsTo(c.activeBits(), spare[0])
+		})
 		if r.divergent {
 			c.activate(r, next)
 		}
 	case r.divergent:
-		c.allBits(activeBits)
+		c.eachPair(func() { c.allBits(c.activeBits()) })
 	}
 	c.blocks(r)
 	c.place(next)
-	c.arithmetic(adds, offset, 64)
-	c.comparePair()
+	c.arithmetic(adds, offset, bytes)
+	c.compareEnd(bytes)
 	c.jumpIf(atMost, pair)
 	done := c.label()
 	c.cmp(end, offset)
@@ -57,11 +67,11 @@ func (c *compiler) splitOn(in, next *Inst) {
 	to := in.B
 	if next.Dst == in.B {
 		to = in.Dst
-		c.bits(kand, others, k, activeBits)
-		c.bits(kandn, activeBits, k, activeBits)
+		c.bits(kand, others, k, c.activeBits())
+		c.bits(kandn, c.activeBits(), k, c.activeBits())
 	} else {
-		c.bits(kandn, others, k, activeBits)
-		c.bits(kand, activeBits, k, activeBits)
+		c.bits(kandn, others, k, c.activeBits())
+		c.bits(kand, c.activeBits(), k, c.activeBits())
 	}
 	if to.Valid {
 		c.addBits(to, others)
@@ -72,11 +82,11 @@ func (c *compiler) splitOn(in, next *Inst) {
 func (c *compiler) addBits(to Register, k maskRegister) {
 	if to.Step == 0 {
 		c.bitsInto(rcx, k)
-		c.integer(false, 0x09, uint8(rcx), memory(c.home(to)), 0) // OR
+		c.integer(false, 0x09, uint8(rcx), memory(c.maskBits(c.home(to))), 0) // OR
 		return
 	}
 	c.move(spare[0], c.words(math.MaxUint32))
-	c.storeBy(k, c.home(to), spare[0])
+	c.storeBy(k, c.ofPair(c.home(to)), spare[0])
 }
 
 // controlPair writes control flow, if it is not that for a chunk.
@@ -96,16 +106,16 @@ func (c *compiler) controlPair(r *region, in *Inst) bool {
 	case Split:
 		k := c.bitsOf(0, spare[2])
 		if in.Dst.Valid {
-			c.bits(kand, savedBits, k, activeBits)
+			c.bits(kand, savedBits, k, c.activeBits())
 			c.addBits(in.Dst, savedBits)
 		}
 		if in.B.Valid {
-			c.bits(kandn, savedBits, k, activeBits)
+			c.bits(kandn, savedBits, k, c.activeBits())
 			c.addBits(in.B, savedBits)
 		}
 	case Leave:
 		if in.Dst.Valid {
-			c.addBits(in.Dst, activeBits)
+			c.addBits(in.Dst, c.activeBits())
 		}
 	case Enter:
 		c.enterPair(in)
@@ -115,14 +125,7 @@ func (c *compiler) controlPair(r *region, in *Inst) bool {
 			return false
 		}
 		next := c.label()
-		if in.Dst.Step == 0 {
-			c.load32(rcx, c.home(in.Dst))
-			c.test(rcx)
-		} else {
-			c.one(vmovups, spare[0], memory(c.home(in.Dst)))
-			c.signsTo(1, spare[0])
-			c.testBits(1)
-		}
+		c.waiting(in)
 		c.jumpIf(equal, next)
 		c.round(r, in.Slot, r.labels[in.Target])
 		c.jump(r.labels[in.Target])
@@ -133,18 +136,47 @@ func (c *compiler) controlPair(r *region, in *Inst) bool {
 	return true
 }
 
+// waiting compares, so that equal says whether there is no lane in a mask.
+func (c *compiler) waiting(in *Inst) {
+	switch {
+	case in.Dst.Step > 0:
+		c.one(vmovups, spare[0], memory(c.home(in.Dst)))
+		if c.twice {
+			c.second = true
+			c.two(vpor, spare[0], spare[0], memory(c.ofPair(c.home(in.Dst))))
+			c.second = false
+		}
+		c.signsTo(1, spare[0])
+		c.testBits(1)
+		return
+	case c.twice:
+		c.load64(rcx, c.home(in.Dst))
+	default:
+		c.load32(rcx, c.home(in.Dst))
+	}
+	c.test(rcx)
+}
+
 // enterPair makes the lanes in a mask the active ones, and compares, so that equal says whether there are none.
 func (c *compiler) enterPair(in *Inst) {
 	if in.Dst.Step > 0 {
-		c.one(vmovups, spare[0], memory(c.home(in.Dst)))
-		c.signsTo(activeBits, spare[0])
-		c.store(c.home(in.Dst), c.zeros(spare[1]))
-		c.testBits(activeBits)
+		c.eachPair(func() {
+			c.one(vmovups, spare[0], memory(c.ofPair(c.home(in.Dst))))
+			c.signsTo(c.activeBits(), spare[0])
+			c.store(c.ofPair(c.home(in.Dst)), c.zeros(spare[1]))
+		})
+		c.testActive()
 		return
 	}
-	c.load32(rcx, c.home(in.Dst))
 	c.zero(rdx)
-	c.store32(c.home(in.Dst), rdx)
-	c.bitsFrom(activeBits, rcx)
+	if c.twice {
+		c.eachPair(func() { c.loadBits(c.activeBits(), c.maskBits(c.home(in.Dst))) })
+		c.load64(rcx, c.home(in.Dst))
+		c.store64(c.home(in.Dst), rdx)
+	} else {
+		c.load32(rcx, c.home(in.Dst))
+		c.store32(c.home(in.Dst), rdx)
+		c.bitsFrom(c.activeBits(), rcx)
+	}
 	c.test(rcx)
 }

@@ -32,7 +32,7 @@ func joinRotations(insts []Inst, fixed []Register) []Inst {
 		if l.Op != toLeft || r.Op != toRight || l.Count < 2 || l.Count+r.Count != bits+2 {
 			continue
 		}
-		rotation := Inst{Op: rotate, A: l.A, Dst: in.Dst, Count: l.Count, Once: in.Once, Keep: in.Keep}
+		rotation := Inst{Op: rotate, A: l.A, Dst: in.Dst, Count: l.Count, Once: in.Once, Keep: in.Keep, part: in.part}
 		if !joined {
 			insts, joined = slices.Clone(insts), true
 		}

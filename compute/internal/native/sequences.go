@@ -154,7 +154,7 @@ func (c *compiler) moveMasked() {
 	}
 	a, before := c.vector(0, spare[0]), c.vector(2, spare[1])
 	if c.activeInBits() {
-		c.blendBy(activeBits, c.result(), before, reg(a))
+		c.blendBy(c.activeBits(), c.result(), before, reg(a))
 		return
 	}
 	active := c.active(spare[2])
