@@ -52,16 +52,23 @@ func (in *Inst) Atomic() bool {
 	return ok
 }
 
-// Where atomics have their operands and results, in what the code needs for itself: a chunk each, of results two. Those
-// of 64 bits take two.
+// Where atomics have their operands and results, in what the code needs for itself: two chunks each.
 const (
-	placeOfOffset         = placeOfAddresses
-	placeOfComparator     = placeOfAddresses + 32
-	placeOfBase           = placeOfResume // what is to be added to offsets, and the last offset
-	placeOfLast           = placeOfBase + 8
-	placeOfResults        = placeOfVectors
-	placeOfWideComparator = placeOfVectors + 64
+	placeOfOffset     = placeOfAddresses
+	placeOfBase       = placeOfGenerals // what is to be added to offsets, and registers that are needed
+	placeOfResults    = placeOfVectors
+	placeOfComparator = placeOfVectors + 64
 )
+
+// lane is one that an atomic is for: a number behind the operands of the first lane, which are so far behind a register
+// as they are behind the register file.
+type lane struct {
+	from   general
+	number int32
+}
+
+// at is where an operand of so many bytes is.
+func (l lane) at(place, bytes int32) address { return at(l.from, place+bytes*l.number) }
 
 // appendAtomic appends an atomic on words of 64 bits: what puts the operands of both halves aside, the atomic, and what
 // takes its results from where it leaves them.
@@ -75,7 +82,7 @@ func appendAtomic(list []Inst, in *Inst) []Inst {
 	}
 	both(putAside, placeOfValues, func(h *Inst, k uint8) { h.A = in.B.halfRead(k) })
 	if in.C.Valid {
-		both(putAside, placeOfWideComparator, func(h *Inst, k uint8) { h.A = in.C.halfRead(k) })
+		both(putAside, placeOfComparator, func(h *Inst, k uint8) { h.A = in.C.halfRead(k) })
 	}
 	alone := *in
 	alone.B, alone.C, alone.Dst, alone.answers = Register{}, Register{}, Register{}, in.Dst.Valid
@@ -88,105 +95,112 @@ func appendAtomic(list []Inst, in *Inst) []Inst {
 
 // atomic writes an atomic.
 func (c *compiler) atomic(in *Inst) {
-	var operands [3]operand
-	given := [3]bool{in.A.Valid, in.B.Valid, in.C.Valid}
-	for k := range operands {
-		if given[k] {
-			operands[k] = c.reads(k)
+	for k, place := range []int32{placeOfOffset, placeOfValues, placeOfComparator} {
+		if [...]bool{in.A.Valid, in.B.Valid, in.C.Valid}[k] {
+			c.store(at(file, c.scratch+place), c.vector(k, spare[0]))
 		}
 	}
-	write := func(half uint8) {
-		for k, place := range []int32{placeOfOffset, placeOfValues, placeOfComparator} {
-			if given[k] {
-				c.move(spare[0], c.halfOf(operands[k], half, spare[0]))
-				c.store(at(file, c.scratch+place), spare[0])
-			}
-		}
-		results := c.scratch + placeOfResults + 32*int32(half)
-		if in.Dst.Valid || !in.A.Valid {
-			c.zeros(spare[0])
-		}
-		if in.Dst.Valid {
-			c.store(at(file, results), spare[0])
-		}
-		if in.answers {
-			c.store(at(file, results), c.zeros(spare[0]))
-			c.store(at(file, results+32), spare[0])
-		}
-		if !in.A.Valid {
-			c.store(at(file, c.scratch+placeOfOffset), spare[0])
-		}
-		c.atomicLanes(in, results)
+	results := c.scratch + placeOfResults
+	if in.Dst.Valid || in.answers || !in.A.Valid {
+		c.zeros(spare[0])
 	}
-	if c.wide {
-		c.inHalves(write)
-	} else {
-		write(0)
+	if in.Dst.Valid || in.answers {
+		c.store(at(file, results), spare[0])
 	}
+	if in.answers {
+		c.store(at(file, results+32), spare[0])
+	}
+	if !in.A.Valid {
+		c.store(at(file, c.scratch+placeOfOffset), spare[0])
+	}
+	c.atomicLanes(in)
 	if in.Dst.Valid {
-		c.move(c.result(), memory(at(file, c.scratch+placeOfResults)))
+		c.move(c.result(), memory(at(file, results)))
 		c.keep(in)
 	}
 }
 
-// atomicLanes writes an atomic for the lanes of a chunk: at once where all take part, are within the memory and have
-// whole words.
-func (c *compiler) atomicLanes(in *Inst, results int32) {
-	slow, none := c.label(), c.label()
-	t, u := spare[0], spare[1]
+// atomicLanes writes an atomic for the lanes that take part, are within the memory and have whole words: one after the
+// other where all do, in a loop elsewhere.
+func (c *compiler) atomicLanes(in *Inst) {
+	some, none := c.label(), c.label()
 	bytes := changes[in.Op].bytes()
 	c.limits(in, bytes, none)
-	if in.A.Valid {
-		c.move(t, memory(at(file, c.scratch+placeOfOffset)))
+	c.wholeWords(in, bytes)
+	c.store64(at(file, c.scratch+placeOfBase), rax)
+	n := int32(c.lanes())
+	c.arithmetic(compares, rcx, 1<<n-1)
+	c.jumpIf(notEqual, some)
+	for i := range n {
+		c.load32(rcx, at(file, c.scratch+placeOfOffset+4*i))
+		c.changeWord(in, lane{file, i})
 	}
+	c.place(none)
+	c.behind(some, none, func() { c.someLanes(in, none) })
+}
+
+// wholeWords leaves in rcx a bit for each lane that an atomic is to be done for.
+func (c *compiler) wholeWords(in *Inst, bytes int32) {
+	t, u, w := spare[0], spare[1], spare[2]
+	c.move(t, memory(at(file, c.scratch+placeOfOffset)))
 	c.setLow(u, r10)
 	c.one(vpbroadcastd, u, reg(u))
+	c.setLow(w, rax)
+	c.one(vpbroadcastd, w, reg(w))
+	if c.wide {
+		if c.mode == Masked {
+			c.masked = c.activeBits()
+		}
+		c.compareTo(vpcmpud, 0, 1, t, reg(u), isAtMost)
+		c.two(vpaddd, t, t, reg(w))
+		c.masked = 1
+		c.evex(vptestnm, 0, 1, uint8(t), c.words(uint32(bytes-1)), 0)
+		c.bitsInto(rcx, 1)
+		return
+	}
 	c.two(vpminud, u, u, reg(t))
 	c.two(vpcmpeqd, u, u, reg(t))
-	c.setLow(spare[2], rax)
-	c.one(vpbroadcastd, spare[2], reg(spare[2]))
-	c.two(vpor, t, t, reg(spare[2]))
+	c.two(vpaddd, t, t, reg(w))
 	c.shift(shift32, left, t, t, uint8(33-bits.Len32(uint32(bytes))))
-	c.two(vpxor, spare[2], spare[2], reg(spare[2]))
-	c.two(vpcmpeqd, t, t, reg(spare[2]))
+	c.two(vpcmpeqd, t, t, reg(c.zeros(w)))
 	c.two(vpand, t, t, reg(u))
 	if c.mode == Masked {
 		c.two(vpand, t, t, reg(c.active(spare[3])))
 	}
 	c.signs(rcx, t)
-	c.arithmetic(compares, rcx, 0xff)
-	c.store64(at(file, c.scratch+placeOfBase), rax)
-	c.jumpIf(notEqual, slow)
-	for lane := range int32(8) {
-		c.load32(rcx, at(file, c.scratch+placeOfOffset+4*lane))
-		c.changeWord(in, lane, results)
+}
+
+// someLanes writes an atomic for the lanes whose bits are in rcx, if there are any: from the lowest on.
+func (c *compiler) someLanes(in *Inst, none label) {
+	left, from := slots, offset // they are needed for this, and then are what they were
+	saved := [2]general{left, from}
+	again := c.label()
+	c.test(rcx)
+	c.jumpIf(equal, none)
+	for i, r := range saved {
+		c.store64(at(file, c.scratch+placeOfBase+8*int32(i+1)), r)
 	}
-	c.place(none)
-	c.behind(slow, none, func() {
-		c.store64(at(file, c.scratch+placeOfLast), r10)
-		for lane := range int32(8) {
-			next := c.label()
-			if c.mode == Masked {
-				c.unlessActive(lane, next)
-			}
-			c.load32(rcx, at(file, c.scratch+placeOfOffset+4*lane))
-			c.cmpFrom(rcx, at(file, c.scratch+placeOfLast))
-			c.jumpIf(above, next)
-			c.lea(rdx, address{base: rax, index: rcx})
-			c.bytes(0xf6, 0xc2, uint8(bytes-1)) // TEST of the lowest byte
-			c.jumpIf(notEqual, next)
-			c.changeWord(in, lane, results)
-			c.place(next)
-		}
-	})
+	c.lea(left, at(rcx, 0))
+	c.place(again)
+	c.prefixed(false, 0xbc, uint8(rcx), reg(vector(left))) // the number of the lowest bit: BSF
+	c.lea(from, address{base: file, index: rcx, shift: uint8(bits.Len32(uint32(changes[in.Op].bytes())) - 1)})
+	c.load32(rcx, address{base: file, index: rcx, shift: 2, displacement: c.scratch + placeOfOffset})
+	c.lea(rdx, at(left, -1))
+	c.integer(false, 0x23, uint8(left), reg(vector(rdx)), 0) // AND
+	c.changeWord(in, lane{from, 0})
+	c.test(left)
+	c.jumpIf(notEqual, again)
+	for i, r := range saved {
+		c.load64(r, at(file, c.scratch+placeOfBase+8*int32(i+1)))
+	}
 }
 
 // changeWord changes the word at the offset in rcx.
-func (c *compiler) changeWord(in *Inst, lane, results int32) {
+func (c *compiler) changeWord(in *Inst, l lane) {
 	x, word := changes[in.Op], memory(address{base: rax, index: rcx})
-	result, answers := at(file, results+x.bytes()*lane), in.Dst.Valid || in.answers
+	result, answers := l.at(c.scratch+placeOfResults, x.bytes()), in.Dst.Valid || in.answers
 	integer := func(code uint8, r general, o operand) { c.integer(x.wide, code, uint8(r), o, 0) }
-	integer(0x8b, rdx, c.atomicValue(x, lane))
+	integer(0x8b, rdx, c.atomicValue(x, l))
 	lock := func() {
 		if !in.Unshared {
 			c.bytes(0xf0)
@@ -207,13 +221,13 @@ func (c *compiler) changeWord(in *Inst, lane, results int32) {
 		}
 	case in.Unshared:
 		integer(0x8b, r10, word)
-		c.changed(in, lane, r10)
+		c.changed(in, l, r10)
 		integer(0x89, rdx, word)
 		if answers {
 			integer(0x89, r10, memory(result))
 		}
 	default:
-		c.exchangeWord(in, lane)
+		c.exchangeWord(in, l)
 		if answers {
 			integer(0x89, rax, memory(result))
 		}
@@ -222,24 +236,20 @@ func (c *compiler) changeWord(in *Inst, lane, results int32) {
 }
 
 // atomicValue is where the value of a lane lies.
-func (c *compiler) atomicValue(x change, lane int32) operand {
-	return memory(at(file, c.scratch+placeOfValues+x.bytes()*lane))
+func (c *compiler) atomicValue(x change, l lane) operand {
+	return memory(l.at(c.scratch+placeOfValues, x.bytes()))
 }
 
 // changed leaves in rdx what the word in a register is to become.
-func (c *compiler) changed(in *Inst, lane int32, old general) {
+func (c *compiler) changed(in *Inst, l lane, old general) {
 	x := changes[in.Op]
 	integer := func(code uint8, r general, o operand) { c.integer(x.wide, code, uint8(r), o, 0) }
 	switch {
 	case comparesWord(in.Op):
-		place := int32(placeOfComparator)
-		if x.wide {
-			place = placeOfWideComparator
-		}
-		integer(0x3b, old, memory(at(file, c.scratch+place+x.bytes()*lane)))
+		integer(0x3b, old, memory(l.at(c.scratch+placeOfComparator, x.bytes())))
 		c.prefixed(x.wide, x.move, uint8(rdx), reg(vector(old)))
 	case x.by != 0:
-		c.changedFloat(x, lane, old)
+		c.changedFloat(x, l, old)
 	case x.move != 0:
 		integer(0x3b, old, reg(vector(rdx)))
 		c.prefixed(x.wide, x.move, uint8(rdx), reg(vector(old)))
@@ -249,14 +259,14 @@ func (c *compiler) changed(in *Inst, lane int32, old general) {
 }
 
 // changedFloat is changed of floats: the operation is done on a vector of which the lowest lane counts.
-func (c *compiler) changedFloat(x change, lane int32, old general) {
+func (c *compiler) changedFloat(x change, l lane, old general) {
 	a, b := spare[0], spare[1]
 	load, into, from := vmovd, vmovd, vmovdFrom
 	if x.wide {
 		load, into, from = vmovqLoad, vmovqInto, vmovqFrom
 	}
 	c.vex(into, uint8(a), 0, reg(vector(old)), 0)
-	c.vex(load, uint8(b), 0, c.atomicValue(x, lane), 0)
+	c.vex(load, uint8(b), 0, c.atomicValue(x, l), 0)
 	t, u := spare[2], spare[3]
 	switch e := extremes[x.by]; { // of two NaNs they give the first, the kernels the value
 	case x.by == kernel.MinF32 || x.by == kernel.MaxF32:
@@ -275,14 +285,14 @@ func (c *compiler) changedFloat(x change, lane int32, old general) {
 
 // exchangeWord changes the word until nobody else has done so in between. A word that stays is not written. What was
 // there is left in rax.
-func (c *compiler) exchangeWord(in *Inst, lane int32) {
+func (c *compiler) exchangeWord(in *Inst, l lane) {
 	x := changes[in.Op]
 	again, done := c.label(), c.label()
 	c.lea(r10, address{base: rax, index: rcx})
 	c.integer(x.wide, 0x8b, uint8(rax), memory(at(r10, 0)), 0)
 	c.place(again)
-	c.integer(x.wide, 0x8b, uint8(rdx), c.atomicValue(x, lane), 0)
-	c.changed(in, lane, rax)
+	c.integer(x.wide, 0x8b, uint8(rdx), c.atomicValue(x, l), 0)
+	c.changed(in, l, rax)
 	c.cmp(rax, rdx)
 	c.jumpIf(equal, done)
 	c.bytes(0xf0)
