@@ -37,18 +37,18 @@ type loopSpan struct{ first, end int }
 // loopFinder finds what loops can be regions.
 type loopFinder struct {
 	program *program.Program
-	masks   map[program.Register]loopSpan // from the first instruction that moves lanes to or from a mask to the last one
-	sources []loopSpan                    // by instruction, the first jump to it and the last one; none if the end is 0
-	skips   map[int][]int                 // by instruction, the Enters that go to it
+	masks   map[program.Register][]int // the instructions that move lanes to or from a mask
+	sources []loopSpan                 // by instruction, the first jump to it and the last one; none if the end is 0
+	skips   map[int][]int              // by instruction, the Enters that go to it
 }
 
 func newLoopFinder(p *program.Program) *loopFinder {
-	f := &loopFinder{program: p, masks: map[program.Register]loopSpan{}, sources: make([]loopSpan, len(p.Insts)+1),
+	f := &loopFinder{program: p, masks: map[program.Register][]int{}, sources: make([]loopSpan, len(p.Insts)+1),
 		skips: map[int][]int{}}
 	for i := range p.Insts {
 		in := &p.Insts[i]
 		for _, r := range masksOf(in) {
-			f.masks[r] = f.masks[r].with(i)
+			f.masks[r] = append(f.masks[r], i)
 		}
 		switch {
 		case in.Code == program.Enter:
@@ -112,13 +112,12 @@ func (f *loopFinder) masksIn(l loopSpan) regionMasks {
 	for i := l.first; i < l.end; i++ {
 		in := &f.program.Insts[i]
 		for _, r := range masksOf(in) {
-			used := f.masks[r]
 			_, own := m.own[r]
 			switch {
 			case r.Size == 0:
 				m.ended = m.ended || in.Code != program.Again
 			case own || slices.Contains(m.others, r):
-			case used.first >= l.first && used.end <= l.end,
+			case f.emptyAround(r, l),
 				// The lanes that wait for the loop have been let in.
 				header.Code == program.Enter && r == header.Dst:
 				m.own[r] = uint32(len(m.own))
@@ -128,6 +127,21 @@ func (f *loopFinder) masksIn(l loopSpan) regionMasks {
 		}
 	}
 	return m
+}
+
+// emptyAround says whether no lane is in a mask when a loop begins and when it ends: what uses the mask last before the
+// loop, and last within it, takes all lanes from there, and what uses it next moves some there again.
+func (f *loopFinder) emptyAround(mask program.Register, l loopSpan) bool {
+	uses := f.masks[mask]
+	takes := func(i int) bool {
+		return f.program.Insts[i].Code == program.Enter || f.program.Insts[i].Code == program.Again
+	}
+	first, _ := slices.BinarySearch(uses, l.first)
+	end, _ := slices.BinarySearch(uses, l.end)
+	if first == 0 && end == len(uses) {
+		return true // nothing else uses it
+	}
+	return (first == 0 || takes(uses[first-1])) && takes(uses[end-1]) && (end == len(uses) || !takes(uses[end]))
 }
 
 // closed says whether a loop is entered only at its beginning, and left only at its end, with all lanes active or with
