@@ -11243,64 +11243,114 @@ TEXT ·avx512QuadUnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000001<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
 	MOVLQSX      20(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X0, X0
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
 	MOVLQSX      52(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X0, X0
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      56(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X0, X0
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z000000ff<>+0(SB), Z1, Z0
+	VPSRLD       $0x08, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z2
+	VPSRLD       $0x08, Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRB      $0x00, (BX)(R8*1), X0, X0
@@ -11310,16 +11360,16 @@ again1:
 	VPINSRB      $0x08, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRB      $0x00, (BX)(R8*1), X0, X0
@@ -11329,28 +11379,64 @@ again1:
 	VPINSRB      $0x08, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z4
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z4
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z0, Z4, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VPXOR        X2, X2, X2
 	MOVLQSX      16(SI), R8
 	VPINSRB      $0x00, (BX)(R8*1), X2, X2
@@ -11360,62 +11446,59 @@ again1:
 	VPINSRB      $0x08, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
 	MOVLQSX      48(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
 	MOVLQSX      52(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
 	MOVLQSX      16(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
 	MOVLQSX      20(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VPXOR        X3, X3, X3
 	MOVLQSX      48(SI), R8
 	VPINSRB      $0x00, (BX)(R8*1), X3, X3
@@ -11425,20 +11508,39 @@ again1:
 	VPINSRB      $0x08, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z3
-	VADDPS       Z3, Z4, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z6
+	VPANDD       z000000ff<>+0(SB), Z1, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z1
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z1
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z6, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z6, Z0
+	VPANDD       z000000ff<>+0(SB), Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       zaf7efeff<>+0(SB), Z1, Z2
+	VFMADD231PS  z3b808081<>+0(SB), Z1, Z2
+	VPANDD       z000000ff<>+0(SB), Z3, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       zaf7efeff<>+0(SB), Z1, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z1, Z3
+	VMOVUPS      128(CX), Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -11453,6 +11555,24 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+DATA z00000001<>+0(SB)/4, $0x00000001
+DATA z00000001<>+4(SB)/4, $0x00000001
+DATA z00000001<>+8(SB)/4, $0x00000001
+DATA z00000001<>+12(SB)/4, $0x00000001
+DATA z00000001<>+16(SB)/4, $0x00000001
+DATA z00000001<>+20(SB)/4, $0x00000001
+DATA z00000001<>+24(SB)/4, $0x00000001
+DATA z00000001<>+28(SB)/4, $0x00000001
+DATA z00000001<>+32(SB)/4, $0x00000001
+DATA z00000001<>+36(SB)/4, $0x00000001
+DATA z00000001<>+40(SB)/4, $0x00000001
+DATA z00000001<>+44(SB)/4, $0x00000001
+DATA z00000001<>+48(SB)/4, $0x00000001
+DATA z00000001<>+52(SB)/4, $0x00000001
+DATA z00000001<>+56(SB)/4, $0x00000001
+DATA z00000001<>+60(SB)/4, $0x00000001
+GLOBL z00000001<>(SB), RODATA|NOPTR, $64
 
 // func avx512ReadUnorm8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -11545,69 +11665,106 @@ TEXT ·avx512QuadUnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X0, X0, X0
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X0, X0, X0
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
 	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
-	VPSRLD       $0x08, Z0, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -11617,16 +11774,16 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -11636,36 +11793,64 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       zaf7efeff<>+0(SB), Z5, Z6
-	VFMADD231PS  z3b808081<>+0(SB), Z5, Z6
-	VPSRLD       $0x08, Z0, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z5
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z5
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z0, Z5, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X2, X2, X2
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X2, X2
@@ -11675,67 +11860,59 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
 	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
 	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       zaf7efeff<>+0(SB), Z5, Z6
-	VFMADD231PS  z3b808081<>+0(SB), Z5, Z6
-	VPSRLD       $0x08, Z3, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
 	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
 	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X3, X3, X3
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X3, X3
@@ -11745,32 +11922,69 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
-	VPSRLD       $0x08, Z3, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z7
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
-	VMOVUPS      128(CX), Z3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD       z000000ff<>+0(SB), Z0, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       zaf7efeff<>+0(SB), Z6, Z7
+	VFMADD231PS  z3b808081<>+0(SB), Z6, Z7
+	VPSRLD       $0x08, Z0, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z6
+	VPANDD       z000000ff<>+0(SB), Z1, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z8
+	VPSRLD       $0x08, Z1, Z0
+	VPANDD       z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z1
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z1
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z7, Z8, Z8
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z8, Z7, Z7
+	VSUBPS       Z6, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z6, Z0
+	VPANDD       z000000ff<>+0(SB), Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       zaf7efeff<>+0(SB), Z1, Z6
+	VFMADD231PS  z3b808081<>+0(SB), Z1, Z6
+	VPSRLD       $0x08, Z2, Z1
+	VPANDD       z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       zaf7efeff<>+0(SB), Z1, Z2
+	VFMADD231PS  z3b808081<>+0(SB), Z1, Z2
+	VPANDD       z000000ff<>+0(SB), Z3, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       zaf7efeff<>+0(SB), Z1, Z8
+	VFMADD231PS  z3b808081<>+0(SB), Z1, Z8
+	VPSRLD       $0x08, Z3, Z1
+	VPANDD       z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       zaf7efeff<>+0(SB), Z1, Z3
+	VFMADD231PS  z3b808081<>+0(SB), Z1, Z3
+	VMOVUPS      128(CX), Z1
 	VSUBPS       Z6, Z8, Z8
-	VMULPS       Z3, Z8, Z8
+	VMULPS       Z1, Z8, Z8
 	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z5, Z7, Z7
-	VMULPS       Z3, Z7, Z3
-	VADDPS       Z3, Z5, Z3
-	VMOVUPS      128(DX), Z5
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS      Z4, (AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z5, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z7, Z6, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z7, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
@@ -11783,6 +11997,42 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
+
+DATA z00000002<>+0(SB)/4, $0x00000002
+DATA z00000002<>+4(SB)/4, $0x00000002
+DATA z00000002<>+8(SB)/4, $0x00000002
+DATA z00000002<>+12(SB)/4, $0x00000002
+DATA z00000002<>+16(SB)/4, $0x00000002
+DATA z00000002<>+20(SB)/4, $0x00000002
+DATA z00000002<>+24(SB)/4, $0x00000002
+DATA z00000002<>+28(SB)/4, $0x00000002
+DATA z00000002<>+32(SB)/4, $0x00000002
+DATA z00000002<>+36(SB)/4, $0x00000002
+DATA z00000002<>+40(SB)/4, $0x00000002
+DATA z00000002<>+44(SB)/4, $0x00000002
+DATA z00000002<>+48(SB)/4, $0x00000002
+DATA z00000002<>+52(SB)/4, $0x00000002
+DATA z00000002<>+56(SB)/4, $0x00000002
+DATA z00000002<>+60(SB)/4, $0x00000002
+GLOBL z00000002<>(SB), RODATA|NOPTR, $64
+
+DATA z0000ffff<>+0(SB)/4, $0x0000ffff
+DATA z0000ffff<>+4(SB)/4, $0x0000ffff
+DATA z0000ffff<>+8(SB)/4, $0x0000ffff
+DATA z0000ffff<>+12(SB)/4, $0x0000ffff
+DATA z0000ffff<>+16(SB)/4, $0x0000ffff
+DATA z0000ffff<>+20(SB)/4, $0x0000ffff
+DATA z0000ffff<>+24(SB)/4, $0x0000ffff
+DATA z0000ffff<>+28(SB)/4, $0x0000ffff
+DATA z0000ffff<>+32(SB)/4, $0x0000ffff
+DATA z0000ffff<>+36(SB)/4, $0x0000ffff
+DATA z0000ffff<>+40(SB)/4, $0x0000ffff
+DATA z0000ffff<>+44(SB)/4, $0x0000ffff
+DATA z0000ffff<>+48(SB)/4, $0x0000ffff
+DATA z0000ffff<>+52(SB)/4, $0x0000ffff
+DATA z0000ffff<>+56(SB)/4, $0x0000ffff
+DATA z0000ffff<>+60(SB)/4, $0x0000ffff
+GLOBL z0000ffff<>(SB), RODATA|NOPTR, $64
 
 // func avx512ReadUnorm8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -11878,73 +12128,119 @@ TEXT ·avx512QuadUnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
-	VPSRLD       $0x08, Z0, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
-	VPSRLD       $0x10, Z0, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
-	VPSRLD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -11953,15 +12249,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -11970,50 +12266,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
-	VPSRLD       $0x08, Z0, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
-	VPSRLD       $0x10, Z0, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
-	VPSRLD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z7
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z7
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z5, Z9, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z6, Z10, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -12022,71 +12327,54 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
+	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
-	VPSRLD       $0x08, Z3, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
-	VPSRLD       $0x10, Z3, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
-	VPSRLD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z7
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -12095,63 +12383,151 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       zaf7efeff<>+0(SB), Z11, Z12
-	VFMADD231PS  z3b808081<>+0(SB), Z11, Z12
-	VPSRLD       $0x08, Z3, Z11
-	VPANDD       z000000ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       zaf7efeff<>+0(SB), Z11, Z13
-	VFMADD231PS  z3b808081<>+0(SB), Z11, Z13
-	VPSRLD       $0x10, Z3, Z11
-	VPANDD       z000000ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       zaf7efeff<>+0(SB), Z11, Z14
-	VFMADD231PS  z3b808081<>+0(SB), Z11, Z14
-	VPSRLD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z11
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z11
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z9, Z13, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z9, Z9
-	VSUBPS       Z10, Z14, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z10, Z10
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
-	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(DX), Z7
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      Z4, (AX)
-	VSUBPS       Z5, Z9, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z5, Z4
-	VMOVUPS      Z4, 1024(AX)
-	VSUBPS       Z6, Z10, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z6, Z4
-	VMOVUPS      Z4, 2048(AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD      z000000ff<>+0(SB), Z0, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      zaf7efeff<>+0(SB), Z8, Z9
+	VFMADD231PS z3b808081<>+0(SB), Z8, Z9
+	VPSRLD      $0x08, Z0, Z8
+	VPANDD      z000000ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      zaf7efeff<>+0(SB), Z8, Z10
+	VFMADD231PS z3b808081<>+0(SB), Z8, Z10
+	VPSRLD      $0x10, Z0, Z8
+	VPANDD      z000000ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      zaf7efeff<>+0(SB), Z8, Z11
+	VFMADD231PS z3b808081<>+0(SB), Z8, Z11
+	VPSRLD      $0x18, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z8
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z8
+	VPANDD      z000000ff<>+0(SB), Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z12
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z12
+	VPSRLD      $0x08, Z1, Z0
+	VPANDD      z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z13
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z13
+	VPSRLD      $0x10, Z1, Z0
+	VPANDD      z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z14
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z14
+	VPSRLD      $0x18, Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z1
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z1
+	VMOVUPS     128(CX), Z0
+	VSUBPS      Z9, Z12, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z9, Z9
+	VSUBPS      Z10, Z13, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z10, Z10
+	VSUBPS      Z11, Z14, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z11, Z11
+	VSUBPS      Z8, Z1, Z1
+	VMULPS      Z0, Z1, Z0
+	VADDPS      Z0, Z8, Z0
+	VPANDD      z000000ff<>+0(SB), Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z8
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z8
+	VPSRLD      $0x08, Z2, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z12
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z12
+	VPSRLD      $0x10, Z2, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z13
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z13
+	VPSRLD      $0x18, Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z2
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z2
+	VPANDD      z000000ff<>+0(SB), Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z14
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z14
+	VPSRLD      $0x08, Z3, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z15
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z15
+	VPSRLD      $0x10, Z3, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z16
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z16
+	VPSRLD      $0x18, Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z3
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z3
+	VMOVUPS     128(CX), Z1
+	VSUBPS      Z8, Z14, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z8, Z8
+	VSUBPS      Z12, Z15, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z12, Z12
+	VSUBPS      Z13, Z16, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z13, Z13
+	VSUBPS      Z2, Z3, Z3
+	VMULPS      Z1, Z3, Z1
+	VADDPS      Z1, Z2, Z1
+	VMOVUPS     128(DX), Z2
+	VSUBPS      Z9, Z8, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z9, Z3
+	VMOVUPS     Z3, (AX)
+	VSUBPS      Z10, Z12, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z10, Z3
+	VMOVUPS     Z3, 1024(AX)
+	VSUBPS      Z11, Z13, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z11, Z3
+	VMOVUPS     Z3, 2048(AX)
+	VSUBPS      Z0, Z1, Z1
+	VMULPS      Z2, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
+
+DATA z00000004<>+0(SB)/4, $0x00000004
+DATA z00000004<>+4(SB)/4, $0x00000004
+DATA z00000004<>+8(SB)/4, $0x00000004
+DATA z00000004<>+12(SB)/4, $0x00000004
+DATA z00000004<>+16(SB)/4, $0x00000004
+DATA z00000004<>+20(SB)/4, $0x00000004
+DATA z00000004<>+24(SB)/4, $0x00000004
+DATA z00000004<>+28(SB)/4, $0x00000004
+DATA z00000004<>+32(SB)/4, $0x00000004
+DATA z00000004<>+36(SB)/4, $0x00000004
+DATA z00000004<>+40(SB)/4, $0x00000004
+DATA z00000004<>+44(SB)/4, $0x00000004
+DATA z00000004<>+48(SB)/4, $0x00000004
+DATA z00000004<>+52(SB)/4, $0x00000004
+DATA z00000004<>+56(SB)/4, $0x00000004
+DATA z00000004<>+60(SB)/4, $0x00000004
+GLOBL z00000004<>(SB), RODATA|NOPTR, $64
 
 // func avx512ReadUnorm16x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -12227,24 +12603,6 @@ again1:
 	VZEROUPPER
 	RET
 
-DATA z0000ffff<>+0(SB)/4, $0x0000ffff
-DATA z0000ffff<>+4(SB)/4, $0x0000ffff
-DATA z0000ffff<>+8(SB)/4, $0x0000ffff
-DATA z0000ffff<>+12(SB)/4, $0x0000ffff
-DATA z0000ffff<>+16(SB)/4, $0x0000ffff
-DATA z0000ffff<>+20(SB)/4, $0x0000ffff
-DATA z0000ffff<>+24(SB)/4, $0x0000ffff
-DATA z0000ffff<>+28(SB)/4, $0x0000ffff
-DATA z0000ffff<>+32(SB)/4, $0x0000ffff
-DATA z0000ffff<>+36(SB)/4, $0x0000ffff
-DATA z0000ffff<>+40(SB)/4, $0x0000ffff
-DATA z0000ffff<>+44(SB)/4, $0x0000ffff
-DATA z0000ffff<>+48(SB)/4, $0x0000ffff
-DATA z0000ffff<>+52(SB)/4, $0x0000ffff
-DATA z0000ffff<>+56(SB)/4, $0x0000ffff
-DATA z0000ffff<>+60(SB)/4, $0x0000ffff
-GLOBL z0000ffff<>(SB), RODATA|NOPTR, $64
-
 DATA z27800080<>+0(SB)/4, $0x27800080
 DATA z27800080<>+4(SB)/4, $0x27800080
 DATA z27800080<>+8(SB)/4, $0x27800080
@@ -12294,64 +12652,106 @@ TEXT ·avx512QuadUnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X0, X0, X0
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X0, X0, X0
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
 	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z0000ffff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z3
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -12361,16 +12761,16 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -12380,28 +12780,64 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z0000ffff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z4
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z4
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z0, Z4, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X2, X2, X2
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X2, X2
@@ -12411,62 +12847,59 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
 	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
 	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z0000ffff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z27800080<>+0(SB), Z3, Z4
-	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
 	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
 	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X3, X3, X3
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X3, X3
@@ -12476,20 +12909,39 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z0000ffff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z27800080<>+0(SB), Z3, Z5
-	VFMADD231PS  z37800080<>+0(SB), Z3, Z5
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z3
-	VADDPS       Z3, Z4, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD       z0000ffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z6
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z6
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z1
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z1
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z6, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z6, Z0
+	VPANDD       z0000ffff<>+0(SB), Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z27800080<>+0(SB), Z1, Z2
+	VFMADD231PS  z37800080<>+0(SB), Z1, Z2
+	VPANDD       z0000ffff<>+0(SB), Z3, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z27800080<>+0(SB), Z1, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z1, Z3
+	VMOVUPS      128(CX), Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -12591,63 +13043,119 @@ TEXT ·avx512QuadUnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z0000ffff<>+0(SB), Z0, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z27800080<>+0(SB), Z3, Z4
-	VFMADD231PS  z37800080<>+0(SB), Z3, Z4
-	VPSRLD       $0x10, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z3
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z3
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -12656,15 +13164,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -12673,34 +13181,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z0000ffff<>+0(SB), Z0, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z27800080<>+0(SB), Z5, Z6
-	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
-	VPSRLD       $0x10, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z5
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z0, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z0, Z5, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -12709,61 +13242,54 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
+	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z0000ffff<>+0(SB), Z3, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z27800080<>+0(SB), Z5, Z6
-	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
-	VPSRLD       $0x10, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z27800080<>+0(SB), Z3, Z5
-	VFMADD231PS  z37800080<>+0(SB), Z3, Z5
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -12772,31 +13298,65 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z0000ffff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z27800080<>+0(SB), Z7, Z8
-	VFMADD231PS  z37800080<>+0(SB), Z7, Z8
-	VPSRLD       $0x10, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z27800080<>+0(SB), Z3, Z7
-	VFMADD231PS  z37800080<>+0(SB), Z3, Z7
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z6, Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z5, Z7, Z7
-	VMULPS       Z3, Z7, Z3
-	VADDPS       Z3, Z5, Z3
-	VMOVUPS      128(DX), Z5
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z5, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS      Z4, (AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z5, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD       z0000ffff<>+0(SB), Z0, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       z27800080<>+0(SB), Z8, Z9
+	VFMADD231PS  z37800080<>+0(SB), Z8, Z9
+	VPSRLD       $0x10, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z8
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z8
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z10
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z10
+	VPSRLD       $0x10, Z1, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       z27800080<>+0(SB), Z0, Z1
+	VFMADD231PS  z37800080<>+0(SB), Z0, Z1
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z9, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z9, Z9
+	VSUBPS       Z8, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z8, Z0
+	VPANDD       z0000ffff<>+0(SB), Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z27800080<>+0(SB), Z1, Z8
+	VFMADD231PS  z37800080<>+0(SB), Z1, Z8
+	VPSRLD       $0x10, Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z27800080<>+0(SB), Z1, Z2
+	VFMADD231PS  z37800080<>+0(SB), Z1, Z2
+	VPANDD       z0000ffff<>+0(SB), Z3, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z27800080<>+0(SB), Z1, Z10
+	VFMADD231PS  z37800080<>+0(SB), Z1, Z10
+	VPSRLD       $0x10, Z3, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z27800080<>+0(SB), Z1, Z3
+	VFMADD231PS  z37800080<>+0(SB), Z1, Z3
+	VMOVUPS      128(CX), Z1
+	VSUBPS       Z8, Z10, Z10
+	VMULPS       Z1, Z10, Z10
+	VADDPS       Z10, Z8, Z8
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z9, Z8, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z9, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
@@ -12909,300 +13469,454 @@ TEXT ·avx512QuadUnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000008<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X0
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y0
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y1
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X3, Y2, Y4
-	VSHUFPS      $0x88, Y4, Y0, Y3
-	VSHUFPS      $0xdd, Y4, Y0, Y4
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	VUNPCKLPS    Y3, Y0, Y4
+	VUNPCKLPS    Y2, Y1, Y5
+	VUNPCKLPD    Y5, Y4, Y9
+	VUNPCKHPD    Y5, Y4, Y10
+	VUNPCKHPS    Y3, Y0, Y0
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y11
+	VUNPCKHPD    Y1, Y0, Y12
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X0
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X5
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
 	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X5, X5
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X5, Y2, Y5
-	VSHUFPS      $0x88, Y5, Y0, Y6
-	VSHUFPS      $0xdd, Y5, Y0, Y0
-	VINSERTI64X4 $0x01, Y6, Z3, Z5
-	VINSERTI64X4 $0x01, Y0, Z4, Z0
-	VPANDD       z0000ffff<>+0(SB), Z5, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       z27800080<>+0(SB), Z6, Z7
-	VFMADD231PS  z37800080<>+0(SB), Z6, Z7
-	VPSRLD       $0x10, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z27800080<>+0(SB), Z5, Z6
-	VFMADD231PS  z37800080<>+0(SB), Z5, Z6
-	VPANDD       z0000ffff<>+0(SB), Z0, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z27800080<>+0(SB), Z5, Z8
-	VFMADD231PS  z37800080<>+0(SB), Z5, Z8
-	VPSRLD       $0x10, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z5
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z5
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	VUNPCKLPS    Y5, Y3, Y1
+	VUNPCKLPS    Y4, Y2, Y6
+	VUNPCKLPD    Y6, Y1, Y0
+	VUNPCKHPD    Y6, Y1, Y1
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKHPS    Y4, Y2, Y4
+	VUNPCKLPD    Y4, Y3, Y2
+	VUNPCKHPD    Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VINSERTI64X4 $0x01, Y2, Z11, Z2
+	VINSERTI64X4 $0x01, Y3, Z12, Z3
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	VUNPCKLPS    Y7, Y4, Y10
+	VUNPCKLPS    Y6, Y5, Y11
+	VUNPCKLPD    Y11, Y10, Y9
+	VUNPCKHPD    Y11, Y10, Y10
+	VUNPCKHPS    Y7, Y4, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPD    Y5, Y4, Y11
+	VUNPCKHPD    Y5, Y4, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y15
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y13
+	VUNPCKLPS    Y15, Y7, Y5
+	VUNPCKLPS    Y13, Y6, Y16
+	VUNPCKLPD    Y16, Y5, Y4
+	VUNPCKHPD    Y16, Y5, Y5
+	VUNPCKHPS    Y15, Y7, Y7
+	VUNPCKHPS    Y13, Y6, Y13
+	VUNPCKLPD    Y13, Y7, Y6
+	VUNPCKHPD    Y13, Y7, Y7
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VINSERTI64X4 $0x01, Y6, Z11, Z6
+	VINSERTI64X4 $0x01, Y7, Z12, Z7
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      16(SI), R8
 	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
 	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X3, Y2, Y4
-	VSHUFPS      $0x88, Y4, Y0, Y3
-	VSHUFPS      $0xdd, Y4, Y0, Y4
-	MOVLQSX      32(SI), R8
 	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
+	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y8, Y0
+	VINSERTI32X4 $0x01, X1, Y14, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y9
+	VSHUFPS      $0xdd, Y1, Y0, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X9
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
 	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
 	VMOVHPS      (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X9, Y1, Y9
-	VINSERTI32X4 $0x01, X0, Y2, Y10
-	VSHUFPS      $0x88, Y10, Y9, Y0
-	VSHUFPS      $0xdd, Y10, Y9, Y9
-	VINSERTI64X4 $0x01, Y0, Z3, Z0
-	VINSERTI64X4 $0x01, Y9, Z4, Z9
-	VPANDD       z0000ffff<>+0(SB), Z0, Z10
-	VCVTDQ2PS    Z10, Z10
-	VMULPS       z27800080<>+0(SB), Z10, Z11
-	VFMADD231PS  z37800080<>+0(SB), Z10, Z11
-	VPSRLD       $0x10, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z10
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z10
-	VPANDD       z0000ffff<>+0(SB), Z9, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z12
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z12
-	VPSRLD       $0x10, Z9, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z27800080<>+0(SB), Z0, Z9
-	VFMADD231PS  z37800080<>+0(SB), Z0, Z9
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z0, Z11, Z11
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z0, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z8, Z12, Z10
-	VMULPS       Z0, Z10, Z10
-	VADDPS       Z10, Z8, Z8
-	VSUBPS       Z5, Z9, Z9
-	VMULPS       Z0, Z9, Z0
-	VADDPS       Z0, Z5, Z0
-	VMOVDQU32    64(DX), Z5
-	VPADDD       (CX), Z5, Z5
-	VMOVDQU32    Z5, (SI)
+	VINSERTI32X4 $0x01, X1, Y8, Y1
+	VINSERTI32X4 $0x01, X0, Y14, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    (DX), Z2
+	VPADDD       64(CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
 	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y8, Y2
+	VINSERTI32X4 $0x01, X3, Y14, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y9
+	VSHUFPS      $0xdd, Y3, Y2, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y8, Y3
+	VINSERTI32X4 $0x01, X2, Y14, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y2
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z9, Z2
+	VINSERTI64X4 $0x01, Y3, Z10, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      16(SI), R8
 	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      20(SI), R8
 	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y5
-	VSHUFPS      $0x88, Y5, Y4, Y3
-	VSHUFPS      $0xdd, Y5, Y4, Y4
+	VMOVHPS      (BX)(R8*1), X5, X5
+	VINSERTI32X4 $0x01, X4, Y8, Y4
+	VINSERTI32X4 $0x01, X5, Y14, Y5
+	VSHUFPS      $0x88, Y5, Y4, Y9
+	VSHUFPS      $0xdd, Y5, Y4, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      48(SI), R8
 	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      52(SI), R8
 	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X9
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
-	VINSERTI32X4 $0x01, X5, Y1, Y5
-	VINSERTI32X4 $0x01, X9, Y2, Y9
-	VSHUFPS      $0x88, Y9, Y5, Y10
-	VSHUFPS      $0xdd, Y9, Y5, Y5
-	VINSERTI64X4 $0x01, Y10, Z3, Z9
-	VINSERTI64X4 $0x01, Y5, Z4, Z5
-	VPANDD       z0000ffff<>+0(SB), Z9, Z10
-	VCVTDQ2PS    Z10, Z10
-	VMULPS       z27800080<>+0(SB), Z10, Z11
-	VFMADD231PS  z37800080<>+0(SB), Z10, Z11
-	VPSRLD       $0x10, Z9, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       z27800080<>+0(SB), Z9, Z10
-	VFMADD231PS  z37800080<>+0(SB), Z9, Z10
-	VPANDD       z0000ffff<>+0(SB), Z5, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       z27800080<>+0(SB), Z9, Z12
-	VFMADD231PS  z37800080<>+0(SB), Z9, Z12
-	VPSRLD       $0x10, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z27800080<>+0(SB), Z5, Z9
-	VFMADD231PS  z37800080<>+0(SB), Z5, Z9
-	VMOVDQU32    64(DX), Z5
-	VPADDD       64(CX), Z5, Z5
-	VMOVDQU32    Z5, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
 	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y5
-	VSHUFPS      $0x88, Y5, Y4, Y3
-	VSHUFPS      $0xdd, Y5, Y4, Y4
-	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X5
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X5, X5
-	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X13
 	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X13, X13
-	VINSERTI32X4 $0x01, X5, Y1, Y5
-	VINSERTI32X4 $0x01, X13, Y2, Y13
-	VSHUFPS      $0x88, Y13, Y5, Y14
-	VSHUFPS      $0xdd, Y13, Y5, Y5
-	VINSERTI64X4 $0x01, Y14, Z3, Z13
-	VINSERTI64X4 $0x01, Y5, Z4, Z5
-	VPANDD       z0000ffff<>+0(SB), Z13, Z14
-	VCVTDQ2PS    Z14, Z14
-	VMULPS       z27800080<>+0(SB), Z14, Z15
-	VFMADD231PS  z37800080<>+0(SB), Z14, Z15
-	VPSRLD       $0x10, Z13, Z13
-	VCVTDQ2PS    Z13, Z13
-	VMULPS       z27800080<>+0(SB), Z13, Z14
-	VFMADD231PS  z37800080<>+0(SB), Z13, Z14
-	VPANDD       z0000ffff<>+0(SB), Z5, Z13
-	VCVTDQ2PS    Z13, Z13
-	VMULPS       z27800080<>+0(SB), Z13, Z16
-	VFMADD231PS  z37800080<>+0(SB), Z13, Z16
-	VPSRLD       $0x10, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z27800080<>+0(SB), Z5, Z13
-	VFMADD231PS  z37800080<>+0(SB), Z5, Z13
-	VMOVUPS      128(CX), Z5
-	VSUBPS       Z11, Z15, Z15
-	VMULPS       Z5, Z15, Z15
-	VADDPS       Z15, Z11, Z11
-	VSUBPS       Z10, Z14, Z14
-	VMULPS       Z5, Z14, Z14
-	VADDPS       Z14, Z10, Z10
-	VSUBPS       Z12, Z16, Z14
-	VMULPS       Z5, Z14, Z14
-	VADDPS       Z14, Z12, Z12
-	VSUBPS       Z9, Z13, Z13
-	VMULPS       Z5, Z13, Z5
-	VADDPS       Z5, Z9, Z5
-	VMOVUPS      128(DX), Z9
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z9, Z11, Z11
-	VADDPS       Z11, Z7, Z7
-	VMOVUPS      Z7, (AX)
-	VSUBPS       Z6, Z10, Z7
-	VMULPS       Z9, Z7, Z7
-	VADDPS       Z7, Z6, Z6
-	VMOVUPS      Z6, 1024(AX)
-	VSUBPS       Z8, Z12, Z6
-	VMULPS       Z9, Z6, Z6
-	VADDPS       Z6, Z8, Z6
-	VMOVUPS      Z6, 2048(AX)
-	VSUBPS       Z0, Z5, Z5
-	VMULPS       Z9, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VMOVHPS      (BX)(R8*1), X4, X4
+	VINSERTI32X4 $0x01, X5, Y8, Y5
+	VINSERTI32X4 $0x01, X4, Y14, Y6
+	VSHUFPS      $0x88, Y6, Y5, Y4
+	VSHUFPS      $0xdd, Y6, Y5, Y5
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X6
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X6, X6
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X7
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X7, X7
+	VINSERTI32X4 $0x01, X6, Y8, Y6
+	VINSERTI32X4 $0x01, X7, Y14, Y7
+	VSHUFPS      $0x88, Y7, Y6, Y9
+	VSHUFPS      $0xdd, Y7, Y6, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X7
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X7, X7
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X6
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X6, X6
+	VINSERTI32X4 $0x01, X7, Y8, Y7
+	VINSERTI32X4 $0x01, X6, Y14, Y11
+	VSHUFPS      $0x88, Y11, Y7, Y6
+	VSHUFPS      $0xdd, Y11, Y7, Y7
+	VINSERTI64X4 $0x01, Y6, Z9, Z6
+	VINSERTI64X4 $0x01, Y7, Z10, Z7
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+
+read:
+	VPANDD      z0000ffff<>+0(SB), Z0, Z13
+	VCVTDQ2PS   Z13, Z13
+	VMULPS      z27800080<>+0(SB), Z13, Z15
+	VFMADD231PS z37800080<>+0(SB), Z13, Z15
+	VPSRLD      $0x10, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z13
+	VFMADD231PS z37800080<>+0(SB), Z0, Z13
+	VPANDD      z0000ffff<>+0(SB), Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z16
+	VFMADD231PS z37800080<>+0(SB), Z0, Z16
+	VPSRLD      $0x10, Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z1
+	VFMADD231PS z37800080<>+0(SB), Z0, Z1
+	VPANDD      z0000ffff<>+0(SB), Z2, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z17
+	VFMADD231PS z37800080<>+0(SB), Z0, Z17
+	VPSRLD      $0x10, Z2, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z2
+	VFMADD231PS z37800080<>+0(SB), Z0, Z2
+	VPANDD      z0000ffff<>+0(SB), Z3, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z18
+	VFMADD231PS z37800080<>+0(SB), Z0, Z18
+	VPSRLD      $0x10, Z3, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z27800080<>+0(SB), Z0, Z3
+	VFMADD231PS z37800080<>+0(SB), Z0, Z3
+	VMOVUPS     128(CX), Z0
+	VSUBPS      Z15, Z17, Z17
+	VMULPS      Z0, Z17, Z17
+	VADDPS      Z17, Z15, Z15
+	VSUBPS      Z13, Z2, Z2
+	VMULPS      Z0, Z2, Z2
+	VADDPS      Z2, Z13, Z2
+	VSUBPS      Z16, Z18, Z13
+	VMULPS      Z0, Z13, Z13
+	VADDPS      Z13, Z16, Z13
+	VSUBPS      Z1, Z3, Z3
+	VMULPS      Z0, Z3, Z0
+	VADDPS      Z0, Z1, Z0
+	VPANDD      z0000ffff<>+0(SB), Z4, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z3
+	VFMADD231PS z37800080<>+0(SB), Z1, Z3
+	VPSRLD      $0x10, Z4, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z4
+	VFMADD231PS z37800080<>+0(SB), Z1, Z4
+	VPANDD      z0000ffff<>+0(SB), Z5, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z16
+	VFMADD231PS z37800080<>+0(SB), Z1, Z16
+	VPSRLD      $0x10, Z5, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z5
+	VFMADD231PS z37800080<>+0(SB), Z1, Z5
+	VPANDD      z0000ffff<>+0(SB), Z6, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z17
+	VFMADD231PS z37800080<>+0(SB), Z1, Z17
+	VPSRLD      $0x10, Z6, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z6
+	VFMADD231PS z37800080<>+0(SB), Z1, Z6
+	VPANDD      z0000ffff<>+0(SB), Z7, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z18
+	VFMADD231PS z37800080<>+0(SB), Z1, Z18
+	VPSRLD      $0x10, Z7, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z27800080<>+0(SB), Z1, Z7
+	VFMADD231PS z37800080<>+0(SB), Z1, Z7
+	VMOVUPS     128(CX), Z1
+	VSUBPS      Z3, Z17, Z17
+	VMULPS      Z1, Z17, Z17
+	VADDPS      Z17, Z3, Z3
+	VSUBPS      Z4, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VADDPS      Z6, Z4, Z4
+	VSUBPS      Z16, Z18, Z6
+	VMULPS      Z1, Z6, Z6
+	VADDPS      Z6, Z16, Z6
+	VSUBPS      Z5, Z7, Z7
+	VMULPS      Z1, Z7, Z1
+	VADDPS      Z1, Z5, Z1
+	VMOVUPS     128(DX), Z5
+	VSUBPS      Z15, Z3, Z3
+	VMULPS      Z5, Z3, Z3
+	VADDPS      Z3, Z15, Z3
+	VMOVUPS     Z3, (AX)
+	VSUBPS      Z2, Z4, Z3
+	VMULPS      Z5, Z3, Z3
+	VADDPS      Z3, Z2, Z2
+	VMOVUPS     Z2, 1024(AX)
+	VSUBPS      Z13, Z6, Z2
+	VMULPS      Z5, Z2, Z2
+	VADDPS      Z2, Z13, Z2
+	VMOVUPS     Z2, 2048(AX)
+	VSUBPS      Z0, Z1, Z1
+	VMULPS      Z5, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
+
+DATA z00000008<>+0(SB)/4, $0x00000008
+DATA z00000008<>+4(SB)/4, $0x00000008
+DATA z00000008<>+8(SB)/4, $0x00000008
+DATA z00000008<>+12(SB)/4, $0x00000008
+DATA z00000008<>+16(SB)/4, $0x00000008
+DATA z00000008<>+20(SB)/4, $0x00000008
+DATA z00000008<>+24(SB)/4, $0x00000008
+DATA z00000008<>+28(SB)/4, $0x00000008
+DATA z00000008<>+32(SB)/4, $0x00000008
+DATA z00000008<>+36(SB)/4, $0x00000008
+DATA z00000008<>+40(SB)/4, $0x00000008
+DATA z00000008<>+44(SB)/4, $0x00000008
+DATA z00000008<>+48(SB)/4, $0x00000008
+DATA z00000008<>+52(SB)/4, $0x00000008
+DATA z00000008<>+56(SB)/4, $0x00000008
+DATA z00000008<>+60(SB)/4, $0x00000008
+GLOBL z00000008<>(SB), RODATA|NOPTR, $64
 
 // func avx512ReadSnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -13347,18 +14061,114 @@ TEXT ·avx512QuadSnorm8x1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000001<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X0, X0
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z000000ff<>+0(SB), Z1, Z0
+	VPSRLD       $0x08, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z2
+	VPSRLD       $0x08, Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRB      $0x00, (BX)(R8*1), X0, X0
@@ -13368,16 +14178,16 @@ again1:
 	VPINSRB      $0x08, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRB      $0x00, (BX)(R8*1), X0, X0
@@ -13387,170 +14197,176 @@ again1:
 	VPINSRB      $0x08, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRB      $0x0c, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      16(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      20(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRB      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRB      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRB      $0x08, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
 	VPSLLD       $0x18, Z0, Z0
 	VPSRAD       $0x18, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
-	VMULPS       z2e010204<>+0(SB), Z0, Z3
-	VFMADD231PS  z3c010204<>+0(SB), Z0, Z3
-	VMAXPS       zbf800000<>+0(SB), Z3, Z0
-	VMOVDQU32    (DX), Z3
-	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
-	MOVLQSX      48(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X3, X3
-	MOVLQSX      52(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPSLLD       $0x18, Z3, Z3
-	VPSRAD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2e010204<>+0(SB), Z3, Z4
-	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
-	VMOVUPS      128(CX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
-	MOVLQSX      48(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X3, X3
-	MOVLQSX      52(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPSLLD       $0x18, Z3, Z3
-	VPSRAD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2e010204<>+0(SB), Z3, Z4
-	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
-	VMOVDQU32    64(DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X1, X1
-	VPXOR        X4, X4, X4
-	MOVLQSX      48(SI), R8
-	VPINSRB      $0x00, (BX)(R8*1), X4, X4
-	MOVLQSX      52(SI), R8
-	VPINSRB      $0x04, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRB      $0x08, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRB      $0x0c, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPSLLD       $0x18, Z4, Z4
-	VPSRAD       $0x18, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z2e010204<>+0(SB), Z4, Z5
-	VFMADD231PS  z3c010204<>+0(SB), Z4, Z5
-	VMAXPS       zbf800000<>+0(SB), Z5, Z4
-	VMOVUPS      128(CX), Z5
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z3, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VMULPS       z2e010204<>+0(SB), Z0, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z0
+	VPSLLD       $0x18, Z1, Z1
+	VPSRAD       $0x18, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z2e010204<>+0(SB), Z1, Z6
+	VFMADD231PS  z3c010204<>+0(SB), Z1, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z1
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPSLLD       $0x18, Z2, Z1
+	VPSRAD       $0x18, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z2e010204<>+0(SB), Z1, Z2
+	VFMADD231PS  z3c010204<>+0(SB), Z1, Z2
+	VMAXPS       zbf800000<>+0(SB), Z2, Z1
+	VPSLLD       $0x18, Z3, Z2
+	VPSRAD       $0x18, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       z2e010204<>+0(SB), Z2, Z3
+	VFMADD231PS  z3c010204<>+0(SB), Z2, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z2
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -13660,18 +14476,106 @@ TEXT ·avx512QuadSnorm8x2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -13681,16 +14585,16 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -13700,204 +14604,210 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPSLLD       $0x18, Z0, Z3
-	VPSRAD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2e010204<>+0(SB), Z3, Z4
-	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPSLLD       $0x18, Z0, Z6
+	VPSRAD       $0x18, Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       z2e010204<>+0(SB), Z6, Z7
+	VFMADD231PS  z3c010204<>+0(SB), Z6, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z6
 	VPSLLD       $0x10, Z0, Z0
 	VPSRAD       $0x18, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
-	VMULPS       z2e010204<>+0(SB), Z0, Z4
-	VFMADD231PS  z3c010204<>+0(SB), Z0, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z0
-	VMOVDQU32    (DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X4, X4, X4
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X4, X4
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPSLLD       $0x18, Z4, Z5
-	VPSRAD       $0x18, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z2e010204<>+0(SB), Z5, Z6
-	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z5
-	VPSLLD       $0x10, Z4, Z4
-	VPSRAD       $0x18, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z2e010204<>+0(SB), Z4, Z6
-	VFMADD231PS  z3c010204<>+0(SB), Z4, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z4
-	VMOVUPS      128(CX), Z6
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VSUBPS       Z0, Z4, Z4
-	VMULPS       Z6, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	VMOVDQU32    64(DX), Z4
-	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X4, X4, X4
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X4, X4
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPSLLD       $0x18, Z4, Z5
-	VPSRAD       $0x18, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z2e010204<>+0(SB), Z5, Z6
-	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z5
-	VPSLLD       $0x10, Z4, Z4
-	VPSRAD       $0x18, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z2e010204<>+0(SB), Z4, Z6
-	VFMADD231PS  z3c010204<>+0(SB), Z4, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z4
-	VMOVDQU32    64(DX), Z6
-	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X6, X6, X6
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X6, X6
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X6, X6
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X6, X6
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI64X4 $0x01, Y6, Z2, Z6
-	VPSLLD       $0x18, Z6, Z7
+	VMULPS       z2e010204<>+0(SB), Z0, Z7
+	VFMADD231PS  z3c010204<>+0(SB), Z0, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z0
+	VPSLLD       $0x18, Z1, Z7
 	VPSRAD       $0x18, Z7, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       z2e010204<>+0(SB), Z7, Z8
 	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
 	VMAXPS       zbf800000<>+0(SB), Z8, Z7
-	VPSLLD       $0x10, Z6, Z6
-	VPSRAD       $0x18, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       z2e010204<>+0(SB), Z6, Z8
-	VFMADD231PS  z3c010204<>+0(SB), Z6, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z6
+	VPSLLD       $0x10, Z1, Z1
+	VPSRAD       $0x18, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z2e010204<>+0(SB), Z1, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z1, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z1
 	VMOVUPS      128(CX), Z8
-	VSUBPS       Z5, Z7, Z7
+	VSUBPS       Z6, Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z8, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS      128(DX), Z6
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VMOVUPS      Z3, (AX)
-	VSUBPS       Z0, Z4, Z3
-	VMULPS       Z6, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VADDPS       Z7, Z6, Z6
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPSLLD       $0x18, Z2, Z1
+	VPSRAD       $0x18, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z2e010204<>+0(SB), Z1, Z7
+	VFMADD231PS  z3c010204<>+0(SB), Z1, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z1
+	VPSLLD       $0x10, Z2, Z2
+	VPSRAD       $0x18, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       z2e010204<>+0(SB), Z2, Z7
+	VFMADD231PS  z3c010204<>+0(SB), Z2, Z7
+	VMAXPS       zbf800000<>+0(SB), Z7, Z2
+	VPSLLD       $0x18, Z3, Z7
+	VPSRAD       $0x18, Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       z2e010204<>+0(SB), Z7, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z7
+	VPSLLD       $0x10, Z3, Z3
+	VPSRAD       $0x18, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z2e010204<>+0(SB), Z3, Z8
+	VFMADD231PS  z3c010204<>+0(SB), Z3, Z8
+	VMAXPS       zbf800000<>+0(SB), Z8, Z3
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z1, Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z6, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z6, Z1
+	VMOVUPS      Z1, (AX)
+	VSUBPS       Z0, Z2, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
@@ -14010,17 +14920,119 @@ TEXT ·avx512QuadSnorm8x4(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -14029,15 +15041,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -14046,42 +15058,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPSLLD       $0x18, Z0, Z3
-	VPSRAD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2e010204<>+0(SB), Z3, Z4
-	VFMADD231PS  z3c010204<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
-	VPSLLD       $0x10, Z0, Z4
-	VPSRAD       $0x18, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z2e010204<>+0(SB), Z4, Z5
-	VFMADD231PS  z3c010204<>+0(SB), Z4, Z5
-	VMAXPS       zbf800000<>+0(SB), Z5, Z4
-	VPSLLD       $0x08, Z0, Z5
-	VPSRAD       $0x18, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z2e010204<>+0(SB), Z5, Z6
-	VFMADD231PS  z3c010204<>+0(SB), Z5, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z5
-	VPSRAD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z2e010204<>+0(SB), Z0, Z6
-	VFMADD231PS  z3c010204<>+0(SB), Z0, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z0
-	VMOVDQU32    (DX), Z6
-	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -14090,218 +15119,207 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X6
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X6, X6
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X6, X6
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI64X4 $0x01, Y6, Z2, Z6
-	VPSLLD       $0x18, Z6, Z7
-	VPSRAD       $0x18, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2e010204<>+0(SB), Z7, Z8
-	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z7
-	VPSLLD       $0x10, Z6, Z8
-	VPSRAD       $0x18, Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       z2e010204<>+0(SB), Z8, Z9
-	VFMADD231PS  z3c010204<>+0(SB), Z8, Z9
-	VMAXPS       zbf800000<>+0(SB), Z9, Z8
-	VPSLLD       $0x08, Z6, Z9
-	VPSRAD       $0x18, Z9, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       z2e010204<>+0(SB), Z9, Z10
-	VFMADD231PS  z3c010204<>+0(SB), Z9, Z10
-	VMAXPS       zbf800000<>+0(SB), Z10, Z9
-	VPSRAD       $0x18, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       z2e010204<>+0(SB), Z6, Z10
-	VFMADD231PS  z3c010204<>+0(SB), Z6, Z10
-	VMAXPS       zbf800000<>+0(SB), Z10, Z6
-	VMOVUPS      128(CX), Z10
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z10, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VSUBPS       Z4, Z8, Z7
-	VMULPS       Z10, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	VSUBPS       Z5, Z9, Z7
-	VMULPS       Z10, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-	VSUBPS       Z0, Z6, Z6
-	VMULPS       Z10, Z6, Z6
-	VADDPS       Z6, Z0, Z0
-	VMOVDQU32    64(DX), Z6
-	VPADDD       (CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X6
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X6, X6
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X6, X6
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI64X4 $0x01, Y6, Z2, Z6
-	VPSLLD       $0x18, Z6, Z7
-	VPSRAD       $0x18, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2e010204<>+0(SB), Z7, Z8
-	VFMADD231PS  z3c010204<>+0(SB), Z7, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z7
-	VPSLLD       $0x10, Z6, Z8
-	VPSRAD       $0x18, Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       z2e010204<>+0(SB), Z8, Z9
-	VFMADD231PS  z3c010204<>+0(SB), Z8, Z9
-	VMAXPS       zbf800000<>+0(SB), Z9, Z8
-	VPSLLD       $0x08, Z6, Z9
-	VPSRAD       $0x18, Z9, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       z2e010204<>+0(SB), Z9, Z10
-	VFMADD231PS  z3c010204<>+0(SB), Z9, Z10
-	VMAXPS       zbf800000<>+0(SB), Z10, Z9
-	VPSRAD       $0x18, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       z2e010204<>+0(SB), Z6, Z10
-	VFMADD231PS  z3c010204<>+0(SB), Z6, Z10
-	VMAXPS       zbf800000<>+0(SB), Z10, Z6
-	VMOVDQU32    64(DX), Z10
-	VPADDD       64(CX), Z10, Z10
-	VMOVDQU32    Z10, (SI)
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X10
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X10, X10
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X10, X10
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X10, X10
-	VINSERTI32X4 $0x01, X10, Y1, Y10
-	VINSERTI64X4 $0x01, Y10, Z2, Z10
-	VPSLLD       $0x18, Z10, Z11
-	VPSRAD       $0x18, Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2e010204<>+0(SB), Z11, Z12
-	VFMADD231PS  z3c010204<>+0(SB), Z11, Z12
-	VMAXPS       zbf800000<>+0(SB), Z12, Z11
-	VPSLLD       $0x10, Z10, Z12
-	VPSRAD       $0x18, Z12, Z12
-	VCVTDQ2PS    Z12, Z12
-	VMULPS       z2e010204<>+0(SB), Z12, Z13
-	VFMADD231PS  z3c010204<>+0(SB), Z12, Z13
-	VMAXPS       zbf800000<>+0(SB), Z13, Z12
-	VPSLLD       $0x08, Z10, Z13
-	VPSRAD       $0x18, Z13, Z13
-	VCVTDQ2PS    Z13, Z13
-	VMULPS       z2e010204<>+0(SB), Z13, Z14
-	VFMADD231PS  z3c010204<>+0(SB), Z13, Z14
-	VMAXPS       zbf800000<>+0(SB), Z14, Z13
-	VPSRAD       $0x18, Z10, Z10
-	VCVTDQ2PS    Z10, Z10
-	VMULPS       z2e010204<>+0(SB), Z10, Z14
-	VFMADD231PS  z3c010204<>+0(SB), Z10, Z14
-	VMAXPS       zbf800000<>+0(SB), Z14, Z10
-	VMOVUPS      128(CX), Z14
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z14, Z11, Z11
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z8, Z12, Z11
-	VMULPS       Z14, Z11, Z11
-	VADDPS       Z11, Z8, Z8
-	VSUBPS       Z9, Z13, Z11
-	VMULPS       Z14, Z11, Z11
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z14, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      128(DX), Z10
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z10, Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VMOVUPS      Z3, (AX)
-	VSUBPS       Z4, Z8, Z3
-	VMULPS       Z10, Z3, Z3
-	VADDPS       Z3, Z4, Z3
-	VMOVUPS      Z3, 1024(AX)
-	VSUBPS       Z5, Z9, Z3
-	VMULPS       Z10, Z3, Z3
-	VADDPS       Z3, Z5, Z3
-	VMOVUPS      Z3, 2048(AX)
-	VSUBPS       Z0, Z6, Z3
-	VMULPS       Z10, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPSLLD      $0x18, Z0, Z8
+	VPSRAD      $0x18, Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2e010204<>+0(SB), Z8, Z9
+	VFMADD231PS z3c010204<>+0(SB), Z8, Z9
+	VMAXPS      zbf800000<>+0(SB), Z9, Z8
+	VPSLLD      $0x10, Z0, Z9
+	VPSRAD      $0x18, Z9, Z9
+	VCVTDQ2PS   Z9, Z9
+	VMULPS      z2e010204<>+0(SB), Z9, Z10
+	VFMADD231PS z3c010204<>+0(SB), Z9, Z10
+	VMAXPS      zbf800000<>+0(SB), Z10, Z9
+	VPSLLD      $0x08, Z0, Z10
+	VPSRAD      $0x18, Z10, Z10
+	VCVTDQ2PS   Z10, Z10
+	VMULPS      z2e010204<>+0(SB), Z10, Z11
+	VFMADD231PS z3c010204<>+0(SB), Z10, Z11
+	VMAXPS      zbf800000<>+0(SB), Z11, Z10
+	VPSRAD      $0x18, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2e010204<>+0(SB), Z0, Z11
+	VFMADD231PS z3c010204<>+0(SB), Z0, Z11
+	VMAXPS      zbf800000<>+0(SB), Z11, Z0
+	VPSLLD      $0x18, Z1, Z11
+	VPSRAD      $0x18, Z11, Z11
+	VCVTDQ2PS   Z11, Z11
+	VMULPS      z2e010204<>+0(SB), Z11, Z12
+	VFMADD231PS z3c010204<>+0(SB), Z11, Z12
+	VMAXPS      zbf800000<>+0(SB), Z12, Z11
+	VPSLLD      $0x10, Z1, Z12
+	VPSRAD      $0x18, Z12, Z12
+	VCVTDQ2PS   Z12, Z12
+	VMULPS      z2e010204<>+0(SB), Z12, Z13
+	VFMADD231PS z3c010204<>+0(SB), Z12, Z13
+	VMAXPS      zbf800000<>+0(SB), Z13, Z12
+	VPSLLD      $0x08, Z1, Z13
+	VPSRAD      $0x18, Z13, Z13
+	VCVTDQ2PS   Z13, Z13
+	VMULPS      z2e010204<>+0(SB), Z13, Z14
+	VFMADD231PS z3c010204<>+0(SB), Z13, Z14
+	VMAXPS      zbf800000<>+0(SB), Z14, Z13
+	VPSRAD      $0x18, Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2e010204<>+0(SB), Z1, Z14
+	VFMADD231PS z3c010204<>+0(SB), Z1, Z14
+	VMAXPS      zbf800000<>+0(SB), Z14, Z1
+	VMOVUPS     128(CX), Z14
+	VSUBPS      Z8, Z11, Z11
+	VMULPS      Z14, Z11, Z11
+	VADDPS      Z11, Z8, Z8
+	VSUBPS      Z9, Z12, Z11
+	VMULPS      Z14, Z11, Z11
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z10, Z13, Z11
+	VMULPS      Z14, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VSUBPS      Z0, Z1, Z1
+	VMULPS      Z14, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VPSLLD      $0x18, Z2, Z1
+	VPSRAD      $0x18, Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2e010204<>+0(SB), Z1, Z11
+	VFMADD231PS z3c010204<>+0(SB), Z1, Z11
+	VMAXPS      zbf800000<>+0(SB), Z11, Z1
+	VPSLLD      $0x10, Z2, Z11
+	VPSRAD      $0x18, Z11, Z11
+	VCVTDQ2PS   Z11, Z11
+	VMULPS      z2e010204<>+0(SB), Z11, Z12
+	VFMADD231PS z3c010204<>+0(SB), Z11, Z12
+	VMAXPS      zbf800000<>+0(SB), Z12, Z11
+	VPSLLD      $0x08, Z2, Z12
+	VPSRAD      $0x18, Z12, Z12
+	VCVTDQ2PS   Z12, Z12
+	VMULPS      z2e010204<>+0(SB), Z12, Z13
+	VFMADD231PS z3c010204<>+0(SB), Z12, Z13
+	VMAXPS      zbf800000<>+0(SB), Z13, Z12
+	VPSRAD      $0x18, Z2, Z2
+	VCVTDQ2PS   Z2, Z2
+	VMULPS      z2e010204<>+0(SB), Z2, Z13
+	VFMADD231PS z3c010204<>+0(SB), Z2, Z13
+	VMAXPS      zbf800000<>+0(SB), Z13, Z2
+	VPSLLD      $0x18, Z3, Z13
+	VPSRAD      $0x18, Z13, Z13
+	VCVTDQ2PS   Z13, Z13
+	VMULPS      z2e010204<>+0(SB), Z13, Z14
+	VFMADD231PS z3c010204<>+0(SB), Z13, Z14
+	VMAXPS      zbf800000<>+0(SB), Z14, Z13
+	VPSLLD      $0x10, Z3, Z14
+	VPSRAD      $0x18, Z14, Z14
+	VCVTDQ2PS   Z14, Z14
+	VMULPS      z2e010204<>+0(SB), Z14, Z15
+	VFMADD231PS z3c010204<>+0(SB), Z14, Z15
+	VMAXPS      zbf800000<>+0(SB), Z15, Z14
+	VPSLLD      $0x08, Z3, Z15
+	VPSRAD      $0x18, Z15, Z15
+	VCVTDQ2PS   Z15, Z15
+	VMULPS      z2e010204<>+0(SB), Z15, Z16
+	VFMADD231PS z3c010204<>+0(SB), Z15, Z16
+	VMAXPS      zbf800000<>+0(SB), Z16, Z15
+	VPSRAD      $0x18, Z3, Z3
+	VCVTDQ2PS   Z3, Z3
+	VMULPS      z2e010204<>+0(SB), Z3, Z16
+	VFMADD231PS z3c010204<>+0(SB), Z3, Z16
+	VMAXPS      zbf800000<>+0(SB), Z16, Z3
+	VMOVUPS     128(CX), Z16
+	VSUBPS      Z1, Z13, Z13
+	VMULPS      Z16, Z13, Z13
+	VADDPS      Z13, Z1, Z1
+	VSUBPS      Z11, Z14, Z13
+	VMULPS      Z16, Z13, Z13
+	VADDPS      Z13, Z11, Z11
+	VSUBPS      Z12, Z15, Z13
+	VMULPS      Z16, Z13, Z13
+	VADDPS      Z13, Z12, Z12
+	VSUBPS      Z2, Z3, Z3
+	VMULPS      Z16, Z3, Z3
+	VADDPS      Z3, Z2, Z2
+	VMOVUPS     128(DX), Z3
+	VSUBPS      Z8, Z1, Z1
+	VMULPS      Z3, Z1, Z1
+	VADDPS      Z1, Z8, Z1
+	VMOVUPS     Z1, (AX)
+	VSUBPS      Z9, Z11, Z1
+	VMULPS      Z3, Z1, Z1
+	VADDPS      Z1, Z9, Z1
+	VMOVUPS     Z1, 1024(AX)
+	VSUBPS      Z10, Z12, Z1
+	VMULPS      Z3, Z1, Z1
+	VADDPS      Z1, Z10, Z1
+	VMOVUPS     Z1, 2048(AX)
+	VSUBPS      Z0, Z2, Z1
+	VMULPS      Z3, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
 
@@ -14430,18 +15448,106 @@ TEXT ·avx512QuadSnorm16x1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -14451,16 +15557,16 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -14470,170 +15576,176 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
 	VPSLLD       $0x10, Z0, Z0
 	VPSRAD       $0x10, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
-	VMULPS       z29000100<>+0(SB), Z0, Z3
-	VFMADD231PS  z38000100<>+0(SB), Z0, Z3
-	VMAXPS       zbf800000<>+0(SB), Z3, Z0
-	VMOVDQU32    (DX), Z3
-	VPADDD       64(CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X3, X3
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPSLLD       $0x10, Z3, Z3
-	VPSRAD       $0x10, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z29000100<>+0(SB), Z3, Z4
-	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
-	VMOVUPS      128(CX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X3, X3
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPSLLD       $0x10, Z3, Z3
-	VPSRAD       $0x10, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z29000100<>+0(SB), Z3, Z4
-	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
-	VMOVDQU32    64(DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X4, X4, X4
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X4, X4
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPSLLD       $0x10, Z4, Z4
-	VPSRAD       $0x10, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z29000100<>+0(SB), Z4, Z5
-	VFMADD231PS  z38000100<>+0(SB), Z4, Z5
-	VMAXPS       zbf800000<>+0(SB), Z5, Z4
-	VMOVUPS      128(CX), Z5
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z3, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z6
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z0
+	VPSLLD       $0x10, Z1, Z1
+	VPSRAD       $0x10, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z29000100<>+0(SB), Z1, Z6
+	VFMADD231PS  z38000100<>+0(SB), Z1, Z6
+	VMAXPS       zbf800000<>+0(SB), Z6, Z1
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPSLLD       $0x10, Z2, Z1
+	VPSRAD       $0x10, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z29000100<>+0(SB), Z1, Z2
+	VFMADD231PS  z38000100<>+0(SB), Z1, Z2
+	VMAXPS       zbf800000<>+0(SB), Z2, Z1
+	VPSLLD       $0x10, Z3, Z2
+	VPSRAD       $0x10, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       z29000100<>+0(SB), Z2, Z3
+	VFMADD231PS  z38000100<>+0(SB), Z2, Z3
+	VMAXPS       zbf800000<>+0(SB), Z3, Z2
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -14738,17 +15850,119 @@ TEXT ·avx512QuadSnorm16x2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -14757,15 +15971,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -14774,188 +15988,194 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPSLLD       $0x10, Z0, Z3
-	VPSRAD       $0x10, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z29000100<>+0(SB), Z3, Z4
-	VFMADD231PS  z38000100<>+0(SB), Z3, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z3
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPSLLD       $0x10, Z0, Z8
+	VPSRAD       $0x10, Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       z29000100<>+0(SB), Z8, Z9
+	VFMADD231PS  z38000100<>+0(SB), Z8, Z9
+	VMAXPS       zbf800000<>+0(SB), Z9, Z8
 	VPSRAD       $0x10, Z0, Z0
 	VCVTDQ2PS    Z0, Z0
-	VMULPS       z29000100<>+0(SB), Z0, Z4
-	VFMADD231PS  z38000100<>+0(SB), Z0, Z4
-	VMAXPS       zbf800000<>+0(SB), Z4, Z0
-	VMOVDQU32    (DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X4
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPSLLD       $0x10, Z4, Z5
-	VPSRAD       $0x10, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z29000100<>+0(SB), Z5, Z6
-	VFMADD231PS  z38000100<>+0(SB), Z5, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z5
-	VPSRAD       $0x10, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z29000100<>+0(SB), Z4, Z6
-	VFMADD231PS  z38000100<>+0(SB), Z4, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z4
-	VMOVUPS      128(CX), Z6
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VSUBPS       Z0, Z4, Z4
-	VMULPS       Z6, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	VMOVDQU32    64(DX), Z4
-	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X4
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPSLLD       $0x10, Z4, Z5
-	VPSRAD       $0x10, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z29000100<>+0(SB), Z5, Z6
-	VFMADD231PS  z38000100<>+0(SB), Z5, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z5
-	VPSRAD       $0x10, Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       z29000100<>+0(SB), Z4, Z6
-	VFMADD231PS  z38000100<>+0(SB), Z4, Z6
-	VMAXPS       zbf800000<>+0(SB), Z6, Z4
-	VMOVDQU32    64(DX), Z6
-	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X6
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X6, X6
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X6, X6
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI64X4 $0x01, Y6, Z2, Z6
-	VPSLLD       $0x10, Z6, Z7
-	VPSRAD       $0x10, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z29000100<>+0(SB), Z7, Z8
-	VFMADD231PS  z38000100<>+0(SB), Z7, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z7
-	VPSRAD       $0x10, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       z29000100<>+0(SB), Z6, Z8
-	VFMADD231PS  z38000100<>+0(SB), Z6, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z6
-	VMOVUPS      128(CX), Z8
-	VSUBPS       Z5, Z7, Z7
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z8, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS      128(DX), Z6
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VMOVUPS      Z3, (AX)
-	VSUBPS       Z0, Z4, Z3
-	VMULPS       Z6, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VMULPS       z29000100<>+0(SB), Z0, Z9
+	VFMADD231PS  z38000100<>+0(SB), Z0, Z9
+	VMAXPS       zbf800000<>+0(SB), Z9, Z0
+	VPSLLD       $0x10, Z1, Z9
+	VPSRAD       $0x10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z29000100<>+0(SB), Z9, Z10
+	VFMADD231PS  z38000100<>+0(SB), Z9, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z9
+	VPSRAD       $0x10, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z29000100<>+0(SB), Z1, Z10
+	VFMADD231PS  z38000100<>+0(SB), Z1, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z1
+	VMOVUPS      128(CX), Z10
+	VSUBPS       Z8, Z9, Z9
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z10, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPSLLD       $0x10, Z2, Z1
+	VPSRAD       $0x10, Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       z29000100<>+0(SB), Z1, Z9
+	VFMADD231PS  z38000100<>+0(SB), Z1, Z9
+	VMAXPS       zbf800000<>+0(SB), Z9, Z1
+	VPSRAD       $0x10, Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       z29000100<>+0(SB), Z2, Z9
+	VFMADD231PS  z38000100<>+0(SB), Z2, Z9
+	VMAXPS       zbf800000<>+0(SB), Z9, Z2
+	VPSLLD       $0x10, Z3, Z9
+	VPSRAD       $0x10, Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       z29000100<>+0(SB), Z9, Z10
+	VFMADD231PS  z38000100<>+0(SB), Z9, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z9
+	VPSRAD       $0x10, Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       z29000100<>+0(SB), Z3, Z10
+	VFMADD231PS  z38000100<>+0(SB), Z3, Z10
+	VMAXPS       zbf800000<>+0(SB), Z10, Z3
+	VMOVUPS      128(CX), Z10
+	VSUBPS       Z1, Z9, Z9
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z1, Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z10, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z8, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z8, Z1
+	VMOVUPS      Z1, (AX)
+	VSUBPS       Z0, Z2, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
@@ -15074,322 +16294,458 @@ TEXT ·avx512QuadSnorm16x4(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000008<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y0
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y1
 	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	VUNPCKLPS    Y3, Y0, Y4
+	VUNPCKLPS    Y2, Y1, Y5
+	VUNPCKLPD    Y5, Y4, Y9
+	VUNPCKHPD    Y5, Y4, Y10
+	VUNPCKHPS    Y3, Y0, Y0
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y11
+	VUNPCKHPD    Y1, Y0, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	VUNPCKLPS    Y5, Y3, Y1
+	VUNPCKLPS    Y4, Y2, Y6
+	VUNPCKLPD    Y6, Y1, Y0
+	VUNPCKHPD    Y6, Y1, Y1
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKHPS    Y4, Y2, Y4
+	VUNPCKLPD    Y4, Y3, Y2
+	VUNPCKHPD    Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VINSERTI64X4 $0x01, Y2, Z11, Z2
+	VINSERTI64X4 $0x01, Y3, Z12, Z3
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	VUNPCKLPS    Y7, Y4, Y10
+	VUNPCKLPS    Y6, Y5, Y11
+	VUNPCKLPD    Y11, Y10, Y9
+	VUNPCKHPD    Y11, Y10, Y10
+	VUNPCKHPS    Y7, Y4, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPD    Y5, Y4, Y11
+	VUNPCKHPD    Y5, Y4, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y15
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y13
+	VUNPCKLPS    Y15, Y7, Y5
+	VUNPCKLPS    Y13, Y6, Y16
+	VUNPCKLPD    Y16, Y5, Y4
+	VUNPCKHPD    Y16, Y5, Y5
+	VUNPCKHPS    Y15, Y7, Y7
+	VUNPCKHPS    Y13, Y6, Y13
+	VUNPCKLPD    Y13, Y7, Y6
+	VUNPCKHPD    Y13, Y7, Y7
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VINSERTI64X4 $0x01, Y6, Z11, Z6
+	VINSERTI64X4 $0x01, Y7, Z12, Z7
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      16(SI), R8
 	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
 	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y8, Y0
+	VINSERTI32X4 $0x01, X1, Y14, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y9
+	VSHUFPS      $0xdd, Y1, Y0, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y8, Y1
+	VINSERTI32X4 $0x01, X0, Y14, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    (DX), Z2
+	VPADDD       64(CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
 	VMOVQ        (BX)(R8*1), X3
 	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X3, Y2, Y4
-	VSHUFPS      $0x88, Y4, Y0, Y3
-	VSHUFPS      $0xdd, Y4, Y0, Y4
+	VINSERTI32X4 $0x01, X2, Y8, Y2
+	VINSERTI32X4 $0x01, X3, Y14, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y9
+	VSHUFPS      $0xdd, Y3, Y2, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X3, X3
 	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y8, Y3
+	VINSERTI32X4 $0x01, X2, Y14, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y2
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z9, Z2
+	VINSERTI64X4 $0x01, Y3, Z10, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
 	VMOVQ        (BX)(R8*1), X5
-	MOVLQSX      60(SI), R8
+	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X5, X5
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X5, Y2, Y5
-	VSHUFPS      $0x88, Y5, Y0, Y6
-	VSHUFPS      $0xdd, Y5, Y0, Y0
-	VINSERTI64X4 $0x01, Y6, Z3, Z5
-	VINSERTI64X4 $0x01, Y0, Z4, Z0
-	VPSLLD       $0x10, Z5, Z6
-	VPSRAD       $0x10, Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       z29000100<>+0(SB), Z6, Z7
-	VFMADD231PS  z38000100<>+0(SB), Z6, Z7
-	VMAXPS       zbf800000<>+0(SB), Z7, Z6
-	VPSRAD       $0x10, Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       z29000100<>+0(SB), Z5, Z7
-	VFMADD231PS  z38000100<>+0(SB), Z5, Z7
-	VMAXPS       zbf800000<>+0(SB), Z7, Z5
-	VPSLLD       $0x10, Z0, Z7
-	VPSRAD       $0x10, Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z29000100<>+0(SB), Z7, Z8
-	VFMADD231PS  z38000100<>+0(SB), Z7, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z7
-	VPSRAD       $0x10, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       z29000100<>+0(SB), Z0, Z8
-	VFMADD231PS  z38000100<>+0(SB), Z0, Z8
-	VMAXPS       zbf800000<>+0(SB), Z8, Z0
-	VMOVDQU32    (DX), Z8
-	VPADDD       64(CX), Z8, Z8
-	VMOVDQU32    Z8, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y8
-	VSHUFPS      $0x88, Y8, Y4, Y3
-	VSHUFPS      $0xdd, Y8, Y4, Y4
+	VINSERTI32X4 $0x01, X4, Y8, Y4
+	VINSERTI32X4 $0x01, X5, Y14, Y5
+	VSHUFPS      $0x88, Y5, Y4, Y9
+	VSHUFPS      $0xdd, Y5, Y4, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X9
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
-	MOVLQSX      56(SI), R8
 	VMOVQ        (BX)(R8*1), X8
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X8, X8
-	VINSERTI32X4 $0x01, X9, Y1, Y9
-	VINSERTI32X4 $0x01, X8, Y2, Y10
-	VSHUFPS      $0x88, Y10, Y9, Y8
-	VSHUFPS      $0xdd, Y10, Y9, Y9
-	VINSERTI64X4 $0x01, Y8, Z3, Z8
-	VINSERTI64X4 $0x01, Y9, Z4, Z9
-	VPSLLD       $0x10, Z8, Z10
-	VPSRAD       $0x10, Z10, Z10
-	VCVTDQ2PS    Z10, Z10
-	VMULPS       z29000100<>+0(SB), Z10, Z11
-	VFMADD231PS  z38000100<>+0(SB), Z10, Z11
-	VMAXPS       zbf800000<>+0(SB), Z11, Z10
-	VPSRAD       $0x10, Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       z29000100<>+0(SB), Z8, Z11
-	VFMADD231PS  z38000100<>+0(SB), Z8, Z11
-	VMAXPS       zbf800000<>+0(SB), Z11, Z8
-	VPSLLD       $0x10, Z9, Z11
-	VPSRAD       $0x10, Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z29000100<>+0(SB), Z11, Z12
-	VFMADD231PS  z38000100<>+0(SB), Z11, Z12
-	VMAXPS       zbf800000<>+0(SB), Z12, Z11
-	VPSRAD       $0x10, Z9, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       z29000100<>+0(SB), Z9, Z12
-	VFMADD231PS  z38000100<>+0(SB), Z9, Z12
-	VMAXPS       zbf800000<>+0(SB), Z12, Z9
-	VMOVUPS      128(CX), Z12
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z12, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z5, Z8, Z8
-	VMULPS       Z12, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z7, Z11, Z8
-	VMULPS       Z12, Z8, Z8
-	VADDPS       Z8, Z7, Z7
-	VSUBPS       Z0, Z9, Z8
-	VMULPS       Z12, Z8, Z8
-	VADDPS       Z8, Z0, Z0
-	VMOVDQU32    64(DX), Z8
-	VPADDD       (CX), Z8, Z8
-	VMOVDQU32    Z8, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y8
-	VSHUFPS      $0x88, Y8, Y4, Y3
-	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	VINSERTI32X4 $0x01, X5, Y8, Y5
+	VINSERTI32X4 $0x01, X4, Y14, Y6
+	VSHUFPS      $0x88, Y6, Y5, Y4
+	VSHUFPS      $0xdd, Y6, Y5, Y5
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
 	VMOVQ        (BX)(R8*1), X8
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X8, X8
-	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X9
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
-	VINSERTI32X4 $0x01, X8, Y1, Y8
-	VINSERTI32X4 $0x01, X9, Y2, Y9
-	VSHUFPS      $0x88, Y9, Y8, Y10
-	VSHUFPS      $0xdd, Y9, Y8, Y8
-	VINSERTI64X4 $0x01, Y10, Z3, Z9
-	VINSERTI64X4 $0x01, Y8, Z4, Z8
-	VPSLLD       $0x10, Z9, Z10
-	VPSRAD       $0x10, Z10, Z10
-	VCVTDQ2PS    Z10, Z10
-	VMULPS       z29000100<>+0(SB), Z10, Z11
-	VFMADD231PS  z38000100<>+0(SB), Z10, Z11
-	VMAXPS       zbf800000<>+0(SB), Z11, Z10
-	VPSRAD       $0x10, Z9, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       z29000100<>+0(SB), Z9, Z11
-	VFMADD231PS  z38000100<>+0(SB), Z9, Z11
-	VMAXPS       zbf800000<>+0(SB), Z11, Z9
-	VPSLLD       $0x10, Z8, Z11
-	VPSRAD       $0x10, Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z29000100<>+0(SB), Z11, Z12
-	VFMADD231PS  z38000100<>+0(SB), Z11, Z12
-	VMAXPS       zbf800000<>+0(SB), Z12, Z11
-	VPSRAD       $0x10, Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       z29000100<>+0(SB), Z8, Z12
-	VFMADD231PS  z38000100<>+0(SB), Z8, Z12
-	VMAXPS       zbf800000<>+0(SB), Z12, Z8
-	VMOVDQU32    64(DX), Z12
-	VPADDD       64(CX), Z12, Z12
-	VMOVDQU32    Z12, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
+	VMOVQ        (BX)(R8*1), X6
 	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
+	VMOVHPS      (BX)(R8*1), X6, X6
 	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
+	VMOVQ        (BX)(R8*1), X7
 	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y12
-	VSHUFPS      $0x88, Y12, Y4, Y3
-	VSHUFPS      $0xdd, Y12, Y4, Y4
+	VMOVHPS      (BX)(R8*1), X7, X7
+	VINSERTI32X4 $0x01, X6, Y8, Y6
+	VINSERTI32X4 $0x01, X7, Y14, Y7
+	VSHUFPS      $0x88, Y7, Y6, Y9
+	VSHUFPS      $0xdd, Y7, Y6, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X12
+	VMOVQ        (BX)(R8*1), X7
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X12, X12
+	VMOVHPS      (BX)(R8*1), X7, X7
 	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X13
+	VMOVQ        (BX)(R8*1), X6
 	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X13, X13
-	VINSERTI32X4 $0x01, X12, Y1, Y12
-	VINSERTI32X4 $0x01, X13, Y2, Y13
-	VSHUFPS      $0x88, Y13, Y12, Y14
-	VSHUFPS      $0xdd, Y13, Y12, Y12
-	VINSERTI64X4 $0x01, Y14, Z3, Z13
-	VINSERTI64X4 $0x01, Y12, Z4, Z12
-	VPSLLD       $0x10, Z13, Z14
-	VPSRAD       $0x10, Z14, Z14
-	VCVTDQ2PS    Z14, Z14
-	VMULPS       z29000100<>+0(SB), Z14, Z15
-	VFMADD231PS  z38000100<>+0(SB), Z14, Z15
-	VMAXPS       zbf800000<>+0(SB), Z15, Z14
-	VPSRAD       $0x10, Z13, Z13
-	VCVTDQ2PS    Z13, Z13
-	VMULPS       z29000100<>+0(SB), Z13, Z15
-	VFMADD231PS  z38000100<>+0(SB), Z13, Z15
-	VMAXPS       zbf800000<>+0(SB), Z15, Z13
-	VPSLLD       $0x10, Z12, Z15
-	VPSRAD       $0x10, Z15, Z15
-	VCVTDQ2PS    Z15, Z15
-	VMULPS       z29000100<>+0(SB), Z15, Z16
-	VFMADD231PS  z38000100<>+0(SB), Z15, Z16
-	VMAXPS       zbf800000<>+0(SB), Z16, Z15
-	VPSRAD       $0x10, Z12, Z12
-	VCVTDQ2PS    Z12, Z12
-	VMULPS       z29000100<>+0(SB), Z12, Z16
-	VFMADD231PS  z38000100<>+0(SB), Z12, Z16
-	VMAXPS       zbf800000<>+0(SB), Z16, Z12
-	VMOVUPS      128(CX), Z16
-	VSUBPS       Z10, Z14, Z14
-	VMULPS       Z16, Z14, Z14
-	VADDPS       Z14, Z10, Z10
-	VSUBPS       Z9, Z13, Z13
-	VMULPS       Z16, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z11, Z15, Z13
-	VMULPS       Z16, Z13, Z13
-	VADDPS       Z13, Z11, Z11
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z16, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VMOVUPS      128(DX), Z12
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z12, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      Z6, (AX)
-	VSUBPS       Z5, Z9, Z6
-	VMULPS       Z12, Z6, Z6
-	VADDPS       Z6, Z5, Z5
-	VMOVUPS      Z5, 1024(AX)
-	VSUBPS       Z7, Z11, Z5
-	VMULPS       Z12, Z5, Z5
-	VADDPS       Z5, Z7, Z5
-	VMOVUPS      Z5, 2048(AX)
-	VSUBPS       Z0, Z8, Z5
-	VMULPS       Z12, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VMOVHPS      (BX)(R8*1), X6, X6
+	VINSERTI32X4 $0x01, X7, Y8, Y7
+	VINSERTI32X4 $0x01, X6, Y14, Y11
+	VSHUFPS      $0x88, Y11, Y7, Y6
+	VSHUFPS      $0xdd, Y11, Y7, Y7
+	VINSERTI64X4 $0x01, Y6, Z9, Z6
+	VINSERTI64X4 $0x01, Y7, Z10, Z7
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+
+read:
+	VPSLLD      $0x10, Z0, Z13
+	VPSRAD      $0x10, Z13, Z13
+	VCVTDQ2PS   Z13, Z13
+	VMULPS      z29000100<>+0(SB), Z13, Z15
+	VFMADD231PS z38000100<>+0(SB), Z13, Z15
+	VMAXPS      zbf800000<>+0(SB), Z15, Z13
+	VPSRAD      $0x10, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z29000100<>+0(SB), Z0, Z15
+	VFMADD231PS z38000100<>+0(SB), Z0, Z15
+	VMAXPS      zbf800000<>+0(SB), Z15, Z0
+	VPSLLD      $0x10, Z1, Z15
+	VPSRAD      $0x10, Z15, Z15
+	VCVTDQ2PS   Z15, Z15
+	VMULPS      z29000100<>+0(SB), Z15, Z16
+	VFMADD231PS z38000100<>+0(SB), Z15, Z16
+	VMAXPS      zbf800000<>+0(SB), Z16, Z15
+	VPSRAD      $0x10, Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z29000100<>+0(SB), Z1, Z16
+	VFMADD231PS z38000100<>+0(SB), Z1, Z16
+	VMAXPS      zbf800000<>+0(SB), Z16, Z1
+	VPSLLD      $0x10, Z2, Z16
+	VPSRAD      $0x10, Z16, Z16
+	VCVTDQ2PS   Z16, Z16
+	VMULPS      z29000100<>+0(SB), Z16, Z17
+	VFMADD231PS z38000100<>+0(SB), Z16, Z17
+	VMAXPS      zbf800000<>+0(SB), Z17, Z16
+	VPSRAD      $0x10, Z2, Z2
+	VCVTDQ2PS   Z2, Z2
+	VMULPS      z29000100<>+0(SB), Z2, Z17
+	VFMADD231PS z38000100<>+0(SB), Z2, Z17
+	VMAXPS      zbf800000<>+0(SB), Z17, Z2
+	VPSLLD      $0x10, Z3, Z17
+	VPSRAD      $0x10, Z17, Z17
+	VCVTDQ2PS   Z17, Z17
+	VMULPS      z29000100<>+0(SB), Z17, Z18
+	VFMADD231PS z38000100<>+0(SB), Z17, Z18
+	VMAXPS      zbf800000<>+0(SB), Z18, Z17
+	VPSRAD      $0x10, Z3, Z3
+	VCVTDQ2PS   Z3, Z3
+	VMULPS      z29000100<>+0(SB), Z3, Z18
+	VFMADD231PS z38000100<>+0(SB), Z3, Z18
+	VMAXPS      zbf800000<>+0(SB), Z18, Z3
+	VMOVUPS     128(CX), Z18
+	VSUBPS      Z13, Z16, Z16
+	VMULPS      Z18, Z16, Z16
+	VADDPS      Z16, Z13, Z13
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z18, Z2, Z2
+	VADDPS      Z2, Z0, Z0
+	VSUBPS      Z15, Z17, Z2
+	VMULPS      Z18, Z2, Z2
+	VADDPS      Z2, Z15, Z2
+	VSUBPS      Z1, Z3, Z3
+	VMULPS      Z18, Z3, Z3
+	VADDPS      Z3, Z1, Z1
+	VPSLLD      $0x10, Z4, Z3
+	VPSRAD      $0x10, Z3, Z3
+	VCVTDQ2PS   Z3, Z3
+	VMULPS      z29000100<>+0(SB), Z3, Z15
+	VFMADD231PS z38000100<>+0(SB), Z3, Z15
+	VMAXPS      zbf800000<>+0(SB), Z15, Z3
+	VPSRAD      $0x10, Z4, Z4
+	VCVTDQ2PS   Z4, Z4
+	VMULPS      z29000100<>+0(SB), Z4, Z15
+	VFMADD231PS z38000100<>+0(SB), Z4, Z15
+	VMAXPS      zbf800000<>+0(SB), Z15, Z4
+	VPSLLD      $0x10, Z5, Z15
+	VPSRAD      $0x10, Z15, Z15
+	VCVTDQ2PS   Z15, Z15
+	VMULPS      z29000100<>+0(SB), Z15, Z16
+	VFMADD231PS z38000100<>+0(SB), Z15, Z16
+	VMAXPS      zbf800000<>+0(SB), Z16, Z15
+	VPSRAD      $0x10, Z5, Z5
+	VCVTDQ2PS   Z5, Z5
+	VMULPS      z29000100<>+0(SB), Z5, Z16
+	VFMADD231PS z38000100<>+0(SB), Z5, Z16
+	VMAXPS      zbf800000<>+0(SB), Z16, Z5
+	VPSLLD      $0x10, Z6, Z16
+	VPSRAD      $0x10, Z16, Z16
+	VCVTDQ2PS   Z16, Z16
+	VMULPS      z29000100<>+0(SB), Z16, Z17
+	VFMADD231PS z38000100<>+0(SB), Z16, Z17
+	VMAXPS      zbf800000<>+0(SB), Z17, Z16
+	VPSRAD      $0x10, Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VMULPS      z29000100<>+0(SB), Z6, Z17
+	VFMADD231PS z38000100<>+0(SB), Z6, Z17
+	VMAXPS      zbf800000<>+0(SB), Z17, Z6
+	VPSLLD      $0x10, Z7, Z17
+	VPSRAD      $0x10, Z17, Z17
+	VCVTDQ2PS   Z17, Z17
+	VMULPS      z29000100<>+0(SB), Z17, Z18
+	VFMADD231PS z38000100<>+0(SB), Z17, Z18
+	VMAXPS      zbf800000<>+0(SB), Z18, Z17
+	VPSRAD      $0x10, Z7, Z7
+	VCVTDQ2PS   Z7, Z7
+	VMULPS      z29000100<>+0(SB), Z7, Z18
+	VFMADD231PS z38000100<>+0(SB), Z7, Z18
+	VMAXPS      zbf800000<>+0(SB), Z18, Z7
+	VMOVUPS     128(CX), Z18
+	VSUBPS      Z3, Z16, Z16
+	VMULPS      Z18, Z16, Z16
+	VADDPS      Z16, Z3, Z3
+	VSUBPS      Z4, Z6, Z6
+	VMULPS      Z18, Z6, Z6
+	VADDPS      Z6, Z4, Z4
+	VSUBPS      Z15, Z17, Z6
+	VMULPS      Z18, Z6, Z6
+	VADDPS      Z6, Z15, Z6
+	VSUBPS      Z5, Z7, Z7
+	VMULPS      Z18, Z7, Z7
+	VADDPS      Z7, Z5, Z5
+	VMOVUPS     128(DX), Z7
+	VSUBPS      Z13, Z3, Z3
+	VMULPS      Z7, Z3, Z3
+	VADDPS      Z3, Z13, Z3
+	VMOVUPS     Z3, (AX)
+	VSUBPS      Z0, Z4, Z3
+	VMULPS      Z7, Z3, Z3
+	VADDPS      Z3, Z0, Z0
+	VMOVUPS     Z0, 1024(AX)
+	VSUBPS      Z2, Z6, Z0
+	VMULPS      Z7, Z0, Z0
+	VADDPS      Z0, Z2, Z0
+	VMOVUPS     Z0, 2048(AX)
+	VSUBPS      Z1, Z5, Z0
+	VMULPS      Z7, Z0, Z0
+	VADDPS      Z0, Z1, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
 
@@ -15463,24 +16819,6 @@ again1:
 	JNZ          again1
 	VZEROUPPER
 	RET
-
-DATA z00000001<>+0(SB)/4, $0x00000001
-DATA z00000001<>+4(SB)/4, $0x00000001
-DATA z00000001<>+8(SB)/4, $0x00000001
-DATA z00000001<>+12(SB)/4, $0x00000001
-DATA z00000001<>+16(SB)/4, $0x00000001
-DATA z00000001<>+20(SB)/4, $0x00000001
-DATA z00000001<>+24(SB)/4, $0x00000001
-DATA z00000001<>+28(SB)/4, $0x00000001
-DATA z00000001<>+32(SB)/4, $0x00000001
-DATA z00000001<>+36(SB)/4, $0x00000001
-DATA z00000001<>+40(SB)/4, $0x00000001
-DATA z00000001<>+44(SB)/4, $0x00000001
-DATA z00000001<>+48(SB)/4, $0x00000001
-DATA z00000001<>+52(SB)/4, $0x00000001
-DATA z00000001<>+56(SB)/4, $0x00000001
-DATA z00000001<>+60(SB)/4, $0x00000001
-GLOBL z00000001<>(SB), RODATA|NOPTR, $64
 
 // func avx512ReadUint8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
@@ -16360,73 +17698,119 @@ TEXT ·avx512QuadUnorm8x4BGRA(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z4
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z4
-	VPSRLD       $0x08, Z0, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z5
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z5
-	VPSRLD       $0x10, Z0, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z6
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z6
-	VPSRLD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z3
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z3
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -16435,15 +17819,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -16452,50 +17836,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000000ff<>+0(SB), Z0, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
-	VPSRLD       $0x08, Z0, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
-	VPSRLD       $0x10, Z0, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
-	VPSRLD       $0x18, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zaf7efeff<>+0(SB), Z0, Z7
-	VFMADD231PS  z3b808081<>+0(SB), Z0, Z7
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z0, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z5, Z9, Z9
-	VMULPS       Z0, Z9, Z9
-	VADDPS       Z9, Z5, Z5
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -16504,71 +17897,54 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
+	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z8
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z8
-	VPSRLD       $0x08, Z3, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z9
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z9
-	VPSRLD       $0x10, Z3, Z7
-	VPANDD       z000000ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       zaf7efeff<>+0(SB), Z7, Z10
-	VFMADD231PS  z3b808081<>+0(SB), Z7, Z10
-	VPSRLD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z7
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z7
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -16577,61 +17953,131 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000000ff<>+0(SB), Z3, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       zaf7efeff<>+0(SB), Z11, Z12
-	VFMADD231PS  z3b808081<>+0(SB), Z11, Z12
-	VPSRLD       $0x08, Z3, Z11
-	VPANDD       z000000ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       zaf7efeff<>+0(SB), Z11, Z13
-	VFMADD231PS  z3b808081<>+0(SB), Z11, Z13
-	VPSRLD       $0x10, Z3, Z11
-	VPANDD       z000000ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       zaf7efeff<>+0(SB), Z11, Z14
-	VFMADD231PS  z3b808081<>+0(SB), Z11, Z14
-	VPSRLD       $0x18, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zaf7efeff<>+0(SB), Z3, Z11
-	VFMADD231PS  z3b808081<>+0(SB), Z3, Z11
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z10, Z14, Z14
-	VMULPS       Z3, Z14, Z14
-	VADDPS       Z14, Z10, Z10
-	VSUBPS       Z9, Z13, Z13
-	VMULPS       Z3, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
-	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(DX), Z7
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z7, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      Z6, (AX)
-	VSUBPS       Z5, Z9, Z6
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z5, Z5
-	VMOVUPS      Z5, 1024(AX)
-	VSUBPS       Z4, Z8, Z5
-	VMULPS       Z7, Z5, Z5
-	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z4, 2048(AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD      z000000ff<>+0(SB), Z0, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      zaf7efeff<>+0(SB), Z8, Z9
+	VFMADD231PS z3b808081<>+0(SB), Z8, Z9
+	VPSRLD      $0x08, Z0, Z8
+	VPANDD      z000000ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      zaf7efeff<>+0(SB), Z8, Z10
+	VFMADD231PS z3b808081<>+0(SB), Z8, Z10
+	VPSRLD      $0x10, Z0, Z8
+	VPANDD      z000000ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      zaf7efeff<>+0(SB), Z8, Z11
+	VFMADD231PS z3b808081<>+0(SB), Z8, Z11
+	VPSRLD      $0x18, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z8
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z8
+	VPANDD      z000000ff<>+0(SB), Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z12
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z12
+	VPSRLD      $0x08, Z1, Z0
+	VPANDD      z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z13
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z13
+	VPSRLD      $0x10, Z1, Z0
+	VPANDD      z000000ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z14
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z14
+	VPSRLD      $0x18, Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z1
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z1
+	VMOVUPS     128(CX), Z0
+	VSUBPS      Z11, Z14, Z14
+	VMULPS      Z0, Z14, Z14
+	VADDPS      Z14, Z11, Z11
+	VSUBPS      Z10, Z13, Z13
+	VMULPS      Z0, Z13, Z13
+	VADDPS      Z13, Z10, Z10
+	VSUBPS      Z9, Z12, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z9, Z9
+	VSUBPS      Z8, Z1, Z1
+	VMULPS      Z0, Z1, Z0
+	VADDPS      Z0, Z8, Z0
+	VPANDD      z000000ff<>+0(SB), Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z8
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z8
+	VPSRLD      $0x08, Z2, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z12
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z12
+	VPSRLD      $0x10, Z2, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z13
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z13
+	VPSRLD      $0x18, Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z2
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z2
+	VPANDD      z000000ff<>+0(SB), Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z14
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z14
+	VPSRLD      $0x08, Z3, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z15
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z15
+	VPSRLD      $0x10, Z3, Z1
+	VPANDD      z000000ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z16
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z16
+	VPSRLD      $0x18, Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z3
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z3
+	VMOVUPS     128(CX), Z1
+	VSUBPS      Z13, Z16, Z16
+	VMULPS      Z1, Z16, Z16
+	VADDPS      Z16, Z13, Z13
+	VSUBPS      Z12, Z15, Z15
+	VMULPS      Z1, Z15, Z15
+	VADDPS      Z15, Z12, Z12
+	VSUBPS      Z8, Z14, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z8, Z8
+	VSUBPS      Z2, Z3, Z3
+	VMULPS      Z1, Z3, Z1
+	VADDPS      Z1, Z2, Z1
+	VMOVUPS     128(DX), Z2
+	VSUBPS      Z11, Z13, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z11, Z3
+	VMOVUPS     Z3, (AX)
+	VSUBPS      Z10, Z12, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z10, Z3
+	VMOVUPS     Z3, 1024(AX)
+	VSUBPS      Z9, Z8, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z9, Z3
+	VMOVUPS     Z3, 2048(AX)
+	VSUBPS      Z0, Z1, Z1
+	VMULPS      Z2, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
 
@@ -16819,73 +18265,119 @@ TEXT ·avx512QuadUnorm10x3(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000003ff<>+0(SB), Z0, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2b802008<>+0(SB), Z3, Z4
-	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
-	VPSRLD       $0x0a, Z0, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2b802008<>+0(SB), Z3, Z5
-	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
-	VPSRLD       $0x14, Z0, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2b802008<>+0(SB), Z3, Z6
-	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
-	VPSRLD       $0x1e, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -16894,15 +18386,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -16911,50 +18403,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000003ff<>+0(SB), Z0, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z8
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
-	VPSRLD       $0x0a, Z0, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z9
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
-	VPSRLD       $0x14, Z0, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z10
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
-	VPSRLD       $0x1e, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zb22aaaab<>+0(SB), Z0, Z7
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z7
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z5, Z9, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z6, Z10, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -16963,71 +18464,54 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
+	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z8
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
-	VPSRLD       $0x0a, Z3, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z9
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
-	VPSRLD       $0x14, Z3, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z10
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
-	VPSRLD       $0x1e, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zb22aaaab<>+0(SB), Z3, Z7
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z7
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -17036,61 +18520,131 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2b802008<>+0(SB), Z11, Z12
-	VFMADD231PS  z3a802008<>+0(SB), Z11, Z12
-	VPSRLD       $0x0a, Z3, Z11
-	VPANDD       z000003ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2b802008<>+0(SB), Z11, Z13
-	VFMADD231PS  z3a802008<>+0(SB), Z11, Z13
-	VPSRLD       $0x14, Z3, Z11
-	VPANDD       z000003ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2b802008<>+0(SB), Z11, Z14
-	VFMADD231PS  z3a802008<>+0(SB), Z11, Z14
-	VPSRLD       $0x1e, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zb22aaaab<>+0(SB), Z3, Z11
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z11
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z9, Z13, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z9, Z9
-	VSUBPS       Z10, Z14, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z10, Z10
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
-	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(DX), Z7
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      Z4, (AX)
-	VSUBPS       Z5, Z9, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z5, Z4
-	VMOVUPS      Z4, 1024(AX)
-	VSUBPS       Z6, Z10, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z6, Z4
-	VMOVUPS      Z4, 2048(AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD      z000003ff<>+0(SB), Z0, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2b802008<>+0(SB), Z8, Z9
+	VFMADD231PS z3a802008<>+0(SB), Z8, Z9
+	VPSRLD      $0x0a, Z0, Z8
+	VPANDD      z000003ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2b802008<>+0(SB), Z8, Z10
+	VFMADD231PS z3a802008<>+0(SB), Z8, Z10
+	VPSRLD      $0x14, Z0, Z8
+	VPANDD      z000003ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2b802008<>+0(SB), Z8, Z11
+	VFMADD231PS z3a802008<>+0(SB), Z8, Z11
+	VPSRLD      $0x1e, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zb22aaaab<>+0(SB), Z0, Z8
+	VFMADD231PS z3eaaaaab<>+0(SB), Z0, Z8
+	VPANDD      z000003ff<>+0(SB), Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2b802008<>+0(SB), Z0, Z12
+	VFMADD231PS z3a802008<>+0(SB), Z0, Z12
+	VPSRLD      $0x0a, Z1, Z0
+	VPANDD      z000003ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2b802008<>+0(SB), Z0, Z13
+	VFMADD231PS z3a802008<>+0(SB), Z0, Z13
+	VPSRLD      $0x14, Z1, Z0
+	VPANDD      z000003ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2b802008<>+0(SB), Z0, Z14
+	VFMADD231PS z3a802008<>+0(SB), Z0, Z14
+	VPSRLD      $0x1e, Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zb22aaaab<>+0(SB), Z0, Z1
+	VFMADD231PS z3eaaaaab<>+0(SB), Z0, Z1
+	VMOVUPS     128(CX), Z0
+	VSUBPS      Z9, Z12, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z9, Z9
+	VSUBPS      Z10, Z13, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z10, Z10
+	VSUBPS      Z11, Z14, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z11, Z11
+	VSUBPS      Z8, Z1, Z1
+	VMULPS      Z0, Z1, Z0
+	VADDPS      Z0, Z8, Z0
+	VPANDD      z000003ff<>+0(SB), Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z8
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z8
+	VPSRLD      $0x0a, Z2, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z12
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z12
+	VPSRLD      $0x14, Z2, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z13
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z13
+	VPSRLD      $0x1e, Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zb22aaaab<>+0(SB), Z1, Z2
+	VFMADD231PS z3eaaaaab<>+0(SB), Z1, Z2
+	VPANDD      z000003ff<>+0(SB), Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z14
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z14
+	VPSRLD      $0x0a, Z3, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z15
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z15
+	VPSRLD      $0x14, Z3, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z16
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z16
+	VPSRLD      $0x1e, Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zb22aaaab<>+0(SB), Z1, Z3
+	VFMADD231PS z3eaaaaab<>+0(SB), Z1, Z3
+	VMOVUPS     128(CX), Z1
+	VSUBPS      Z8, Z14, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z8, Z8
+	VSUBPS      Z12, Z15, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z12, Z12
+	VSUBPS      Z13, Z16, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z13, Z13
+	VSUBPS      Z2, Z3, Z3
+	VMULPS      Z1, Z3, Z1
+	VADDPS      Z1, Z2, Z1
+	VMOVUPS     128(DX), Z2
+	VSUBPS      Z9, Z8, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z9, Z3
+	VMOVUPS     Z3, (AX)
+	VSUBPS      Z10, Z12, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z10, Z3
+	VMOVUPS     Z3, 1024(AX)
+	VSUBPS      Z11, Z13, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z11, Z3
+	VMOVUPS     Z3, 2048(AX)
+	VSUBPS      Z0, Z1, Z1
+	VMULPS      Z2, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
 
@@ -17188,73 +18742,119 @@ TEXT ·avx512QuadUnorm10x3BGR(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000003ff<>+0(SB), Z0, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2b802008<>+0(SB), Z3, Z4
-	VFMADD231PS  z3a802008<>+0(SB), Z3, Z4
-	VPSRLD       $0x0a, Z0, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2b802008<>+0(SB), Z3, Z5
-	VFMADD231PS  z3a802008<>+0(SB), Z3, Z5
-	VPSRLD       $0x14, Z0, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       z2b802008<>+0(SB), Z3, Z6
-	VFMADD231PS  z3a802008<>+0(SB), Z3, Z6
-	VPSRLD       $0x1e, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zb22aaaab<>+0(SB), Z0, Z3
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z3
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -17263,15 +18863,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -17280,50 +18880,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z000003ff<>+0(SB), Z0, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z8
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
-	VPSRLD       $0x0a, Z0, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z9
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
-	VPSRLD       $0x14, Z0, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z10
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
-	VPSRLD       $0x1e, Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       zb22aaaab<>+0(SB), Z0, Z7
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z0, Z7
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z0, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z5, Z9, Z9
-	VMULPS       Z0, Z9, Z9
-	VADDPS       Z9, Z5, Z5
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -17332,71 +18941,54 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
+	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z8
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z8
-	VPSRLD       $0x0a, Z3, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z9
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z9
-	VPSRLD       $0x14, Z3, Z7
-	VPANDD       z000003ff<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       z2b802008<>+0(SB), Z7, Z10
-	VFMADD231PS  z3a802008<>+0(SB), Z7, Z10
-	VPSRLD       $0x1e, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zb22aaaab<>+0(SB), Z3, Z7
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z7
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -17405,61 +18997,131 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z000003ff<>+0(SB), Z3, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2b802008<>+0(SB), Z11, Z12
-	VFMADD231PS  z3a802008<>+0(SB), Z11, Z12
-	VPSRLD       $0x0a, Z3, Z11
-	VPANDD       z000003ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2b802008<>+0(SB), Z11, Z13
-	VFMADD231PS  z3a802008<>+0(SB), Z11, Z13
-	VPSRLD       $0x14, Z3, Z11
-	VPANDD       z000003ff<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       z2b802008<>+0(SB), Z11, Z14
-	VFMADD231PS  z3a802008<>+0(SB), Z11, Z14
-	VPSRLD       $0x1e, Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       zb22aaaab<>+0(SB), Z3, Z11
-	VFMADD231PS  z3eaaaaab<>+0(SB), Z3, Z11
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z10, Z14, Z14
-	VMULPS       Z3, Z14, Z14
-	VADDPS       Z14, Z10, Z10
-	VSUBPS       Z9, Z13, Z13
-	VMULPS       Z3, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
-	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(DX), Z7
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z7, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      Z6, (AX)
-	VSUBPS       Z5, Z9, Z6
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z6, Z5, Z5
-	VMOVUPS      Z5, 1024(AX)
-	VSUBPS       Z4, Z8, Z5
-	VMULPS       Z7, Z5, Z5
-	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z4, 2048(AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD      z000003ff<>+0(SB), Z0, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2b802008<>+0(SB), Z8, Z9
+	VFMADD231PS z3a802008<>+0(SB), Z8, Z9
+	VPSRLD      $0x0a, Z0, Z8
+	VPANDD      z000003ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2b802008<>+0(SB), Z8, Z10
+	VFMADD231PS z3a802008<>+0(SB), Z8, Z10
+	VPSRLD      $0x14, Z0, Z8
+	VPANDD      z000003ff<>+0(SB), Z8, Z8
+	VCVTDQ2PS   Z8, Z8
+	VMULPS      z2b802008<>+0(SB), Z8, Z11
+	VFMADD231PS z3a802008<>+0(SB), Z8, Z11
+	VPSRLD      $0x1e, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zb22aaaab<>+0(SB), Z0, Z8
+	VFMADD231PS z3eaaaaab<>+0(SB), Z0, Z8
+	VPANDD      z000003ff<>+0(SB), Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2b802008<>+0(SB), Z0, Z12
+	VFMADD231PS z3a802008<>+0(SB), Z0, Z12
+	VPSRLD      $0x0a, Z1, Z0
+	VPANDD      z000003ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2b802008<>+0(SB), Z0, Z13
+	VFMADD231PS z3a802008<>+0(SB), Z0, Z13
+	VPSRLD      $0x14, Z1, Z0
+	VPANDD      z000003ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      z2b802008<>+0(SB), Z0, Z14
+	VFMADD231PS z3a802008<>+0(SB), Z0, Z14
+	VPSRLD      $0x1e, Z1, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zb22aaaab<>+0(SB), Z0, Z1
+	VFMADD231PS z3eaaaaab<>+0(SB), Z0, Z1
+	VMOVUPS     128(CX), Z0
+	VSUBPS      Z11, Z14, Z14
+	VMULPS      Z0, Z14, Z14
+	VADDPS      Z14, Z11, Z11
+	VSUBPS      Z10, Z13, Z13
+	VMULPS      Z0, Z13, Z13
+	VADDPS      Z13, Z10, Z10
+	VSUBPS      Z9, Z12, Z12
+	VMULPS      Z0, Z12, Z12
+	VADDPS      Z12, Z9, Z9
+	VSUBPS      Z8, Z1, Z1
+	VMULPS      Z0, Z1, Z0
+	VADDPS      Z0, Z8, Z0
+	VPANDD      z000003ff<>+0(SB), Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z8
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z8
+	VPSRLD      $0x0a, Z2, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z12
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z12
+	VPSRLD      $0x14, Z2, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z13
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z13
+	VPSRLD      $0x1e, Z2, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zb22aaaab<>+0(SB), Z1, Z2
+	VFMADD231PS z3eaaaaab<>+0(SB), Z1, Z2
+	VPANDD      z000003ff<>+0(SB), Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z14
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z14
+	VPSRLD      $0x0a, Z3, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z15
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z15
+	VPSRLD      $0x14, Z3, Z1
+	VPANDD      z000003ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      z2b802008<>+0(SB), Z1, Z16
+	VFMADD231PS z3a802008<>+0(SB), Z1, Z16
+	VPSRLD      $0x1e, Z3, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zb22aaaab<>+0(SB), Z1, Z3
+	VFMADD231PS z3eaaaaab<>+0(SB), Z1, Z3
+	VMOVUPS     128(CX), Z1
+	VSUBPS      Z13, Z16, Z16
+	VMULPS      Z1, Z16, Z16
+	VADDPS      Z16, Z13, Z13
+	VSUBPS      Z12, Z15, Z15
+	VMULPS      Z1, Z15, Z15
+	VADDPS      Z15, Z12, Z12
+	VSUBPS      Z8, Z14, Z14
+	VMULPS      Z1, Z14, Z14
+	VADDPS      Z14, Z8, Z8
+	VSUBPS      Z2, Z3, Z3
+	VMULPS      Z1, Z3, Z1
+	VADDPS      Z1, Z2, Z1
+	VMOVUPS     128(DX), Z2
+	VSUBPS      Z11, Z13, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z11, Z3
+	VMOVUPS     Z3, (AX)
+	VSUBPS      Z10, Z12, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z10, Z3
+	VMOVUPS     Z3, 1024(AX)
+	VSUBPS      Z9, Z8, Z3
+	VMULPS      Z2, Z3, Z3
+	VADDPS      Z3, Z9, Z3
+	VMOVUPS     Z3, 2048(AX)
+	VSUBPS      Z0, Z1, Z1
+	VMULPS      Z2, Z1, Z1
+	VADDPS      Z1, Z0, Z0
+	VMOVUPS     Z0, 3072(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+192, CX
+	ADDQ        $+192, DX
+	DECQ        DI
+	JNZ         again1
 	VZEROUPPER
 	RET
 
@@ -17600,59 +19262,119 @@ TEXT ·avx512QuadUnorm24(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X1, X1
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z00ffffff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       za77fffff<>+0(SB), Z0, Z3
-	VFMADD231PS  z33800001<>+0(SB), Z0, Z3
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (DX), Z0
-	VPADDD       64(CX), Z0, Z0
+	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -17661,15 +19383,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -17678,27 +19400,59 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z00ffffff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       za77fffff<>+0(SB), Z0, Z4
-	VFMADD231PS  z33800001<>+0(SB), Z0, Z4
-	VMOVUPS      128(CX), Z0
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z0, Z4, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      20(SI), R8
@@ -17707,57 +19461,54 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
+	VMOVD        (BX)(R8*1), X2
 	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
 	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
 	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z00ffffff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       za77fffff<>+0(SB), Z3, Z4
-	VFMADD231PS  z33800001<>+0(SB), Z3, Z4
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -17766,20 +19517,39 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPANDD       z00ffffff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       za77fffff<>+0(SB), Z3, Z5
-	VFMADD231PS  z33800001<>+0(SB), Z3, Z5
-	VMOVUPS      128(CX), Z3
-	VSUBPS       Z4, Z5, Z5
-	VMULPS       Z3, Z5, Z3
-	VADDPS       Z3, Z4, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD       z00ffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       za77fffff<>+0(SB), Z0, Z8
+	VFMADD231PS  z33800001<>+0(SB), Z0, Z8
+	VPANDD       z00ffffff<>+0(SB), Z1, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       za77fffff<>+0(SB), Z0, Z1
+	VFMADD231PS  z33800001<>+0(SB), Z0, Z1
+	VMOVUPS      128(CX), Z0
+	VSUBPS       Z8, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z8, Z0
+	VPANDD       z00ffffff<>+0(SB), Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       za77fffff<>+0(SB), Z1, Z2
+	VFMADD231PS  z33800001<>+0(SB), Z1, Z2
+	VPANDD       z00ffffff<>+0(SB), Z3, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       za77fffff<>+0(SB), Z1, Z3
+	VFMADD231PS  z33800001<>+0(SB), Z1, Z3
+	VMOVUPS      128(CX), Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -17880,18 +19650,106 @@ TEXT ·avx512QuadHalf1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
-	VPXOR        X1, X1, X1
 	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X0
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X0, X0
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X0, X0
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -17901,16 +19759,16 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
 	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X0, X0
@@ -17920,154 +19778,160 @@ again1:
 	VPINSRW      $0x04, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPMOVDW      Z0, Y0
-	VCVTPH2PS    Y0, Z0
-	VMOVDQU32    (DX), Z3
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X1, X1
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      4(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X2, X2
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X3, X3
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPMOVDW      Z3, Y2
-	VCVTPH2PS    Y2, Z3
-	VMOVUPS      128(CX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X3, X3, X3
-	MOVLQSX      48(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X3, X3
-	MOVLQSX      52(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPMOVDW      Z3, Y2
-	VCVTPH2PS    Y2, Z3
-	VMOVDQU32    64(DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	VPXOR        X1, X1, X1
-	MOVLQSX      (SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      4(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
-	VPXOR        X2, X2, X2
-	MOVLQSX      16(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X2, X2
-	MOVLQSX      20(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
-	MOVLQSX      32(SI), R8
-	VPINSRW      $0x00, (BX)(R8*1), X1, X1
-	MOVLQSX      36(SI), R8
-	VPINSRW      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRW      $0x04, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRW      $0x06, (BX)(R8*1), X1, X1
 	VPXOR        X4, X4, X4
-	MOVLQSX      48(SI), R8
+	MOVLQSX      (SI), R8
 	VPINSRW      $0x00, (BX)(R8*1), X4, X4
-	MOVLQSX      52(SI), R8
+	MOVLQSX      4(SI), R8
 	VPINSRW      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
+	MOVLQSX      8(SI), R8
 	VPINSRW      $0x04, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
+	MOVLQSX      12(SI), R8
 	VPINSRW      $0x06, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPMOVDW      Z4, Y2
-	VCVTPH2PS    Y2, Z4
-	VMOVUPS      128(CX), Z5
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z3, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VPXOR        X3, X3, X3
+	MOVLQSX      16(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      20(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X4, X4
+	MOVLQSX      36(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(SI), R8
+	VPINSRW      $0x00, (BX)(R8*1), X3, X3
+	MOVLQSX      52(SI), R8
+	VPINSRW      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRW      $0x04, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRW      $0x06, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPMOVDW      Z0, Y0
+	VCVTPH2PS    Y0, Z0
+	VPMOVDW      Z1, Y1
+	VCVTPH2PS    Y1, Z1
+	VMOVUPS      128(CX), Z6
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPMOVDW      Z2, Y1
+	VCVTPH2PS    Y1, Z1
+	VPMOVDW      Z3, Y2
+	VCVTPH2PS    Y2, Z2
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -18162,17 +20026,119 @@ TEXT ·avx512QuadSingle1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -18181,15 +20147,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -18198,134 +20164,140 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVDQU32    (DX), Z3
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VMOVUPS      128(CX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VMOVDQU32    64(DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X4
-	MOVLQSX      52(SI), R8
+	MOVLQSX      4(SI), R8
 	VPINSRD      $0x01, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
+	MOVLQSX      8(SI), R8
 	VPINSRD      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
+	MOVLQSX      12(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VMOVUPS      128(CX), Z5
-	VSUBPS       Z3, Z4, Z4
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z3, Z3
-	VMOVUPS      128(DX), Z4
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      128(CX), Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 1024(AX)
@@ -18491,17 +20463,119 @@ TEXT ·avx512QuadHalf2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -18510,15 +20584,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -18527,168 +20601,174 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPANDD       z0000ffff<>+0(SB), Z0, Z3
-	VPMOVDW      Z3, Y2
-	VCVTPH2PS    Y2, Z3
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
+	VPADDD       64(CX), Z3, Z3
+	VMOVDQU32    Z3, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPANDD       z0000ffff<>+0(SB), Z0, Z8
+	VPMOVDW      Z8, Y6
+	VCVTPH2PS    Y6, Z8
 	VPSRLD       $0x10, Z0, Z0
 	VPMOVDW      Z0, Y0
 	VCVTPH2PS    Y0, Z0
-	VMOVDQU32    (DX), Z4
-	VPADDD       64(CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X4
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPANDD       z0000ffff<>+0(SB), Z4, Z5
-	VPMOVDW      Z5, Y2
-	VCVTPH2PS    Y2, Z5
-	VPSRLD       $0x10, Z4, Z4
-	VPMOVDW      Z4, Y2
-	VCVTPH2PS    Y2, Z4
-	VMOVUPS      128(CX), Z6
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VSUBPS       Z0, Z4, Z4
-	VMULPS       Z6, Z4, Z4
-	VADDPS       Z4, Z0, Z0
-	VMOVDQU32    64(DX), Z4
-	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X4
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X4, X4
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X4, X4
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X4, X4
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI64X4 $0x01, Y4, Z2, Z4
-	VPANDD       z0000ffff<>+0(SB), Z4, Z5
-	VPMOVDW      Z5, Y2
-	VCVTPH2PS    Y2, Z5
-	VPSRLD       $0x10, Z4, Z4
-	VPMOVDW      Z4, Y2
-	VCVTPH2PS    Y2, Z4
-	VMOVDQU32    64(DX), Z6
-	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X6
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X6, X6
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X6, X6
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI64X4 $0x01, Y6, Z2, Z6
-	VPANDD       z0000ffff<>+0(SB), Z6, Z7
-	VPMOVDW      Z7, Y2
-	VCVTPH2PS    Y2, Z7
-	VPSRLD       $0x10, Z6, Z6
-	VPMOVDW      Z6, Y2
-	VCVTPH2PS    Y2, Z6
-	VMOVUPS      128(CX), Z8
-	VSUBPS       Z5, Z7, Z7
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z8, Z6, Z6
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS      128(DX), Z6
-	VSUBPS       Z3, Z5, Z5
-	VMULPS       Z6, Z5, Z5
-	VADDPS       Z5, Z3, Z3
-	VMOVUPS      Z3, (AX)
-	VSUBPS       Z0, Z4, Z3
-	VMULPS       Z6, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VPANDD       z0000ffff<>+0(SB), Z1, Z9
+	VPMOVDW      Z9, Y6
+	VCVTPH2PS    Y6, Z9
+	VPSRLD       $0x10, Z1, Z1
+	VPMOVDW      Z1, Y1
+	VCVTPH2PS    Y1, Z1
+	VMOVUPS      128(CX), Z10
+	VSUBPS       Z8, Z9, Z9
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z10, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPANDD       z0000ffff<>+0(SB), Z2, Z1
+	VPMOVDW      Z1, Y1
+	VCVTPH2PS    Y1, Z1
+	VPSRLD       $0x10, Z2, Z2
+	VPMOVDW      Z2, Y2
+	VCVTPH2PS    Y2, Z2
+	VPANDD       z0000ffff<>+0(SB), Z3, Z9
+	VPMOVDW      Z9, Y6
+	VCVTPH2PS    Y6, Z9
+	VPSRLD       $0x10, Z3, Z3
+	VPMOVDW      Z3, Y3
+	VCVTPH2PS    Y3, Z3
+	VMOVUPS      128(CX), Z10
+	VSUBPS       Z1, Z9, Z9
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z1, Z1
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z10, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z8, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z8, Z1
+	VMOVUPS      Z1, (AX)
+	VSUBPS       Z0, Z2, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
@@ -18787,208 +20867,344 @@ TEXT ·avx512QuadSingle2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000008<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y0
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y1
 	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	VUNPCKLPS    Y3, Y0, Y4
+	VUNPCKLPS    Y2, Y1, Y5
+	VUNPCKLPD    Y5, Y4, Y9
+	VUNPCKHPD    Y5, Y4, Y10
+	VUNPCKHPS    Y3, Y0, Y0
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y11
+	VUNPCKHPD    Y1, Y0, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	VUNPCKLPS    Y5, Y3, Y1
+	VUNPCKLPS    Y4, Y2, Y6
+	VUNPCKLPD    Y6, Y1, Y0
+	VUNPCKHPD    Y6, Y1, Y1
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKHPS    Y4, Y2, Y4
+	VUNPCKLPD    Y4, Y3, Y2
+	VUNPCKHPD    Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VINSERTI64X4 $0x01, Y2, Z11, Z2
+	VINSERTI64X4 $0x01, Y3, Z12, Z3
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	VUNPCKLPS    Y7, Y4, Y10
+	VUNPCKLPS    Y6, Y5, Y11
+	VUNPCKLPD    Y11, Y10, Y9
+	VUNPCKHPD    Y11, Y10, Y10
+	VUNPCKHPS    Y7, Y4, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPD    Y5, Y4, Y11
+	VUNPCKHPD    Y5, Y4, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y15
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y13
+	VUNPCKLPS    Y15, Y7, Y5
+	VUNPCKLPS    Y13, Y6, Y16
+	VUNPCKLPD    Y16, Y5, Y4
+	VUNPCKHPD    Y16, Y5, Y5
+	VUNPCKHPS    Y15, Y7, Y7
+	VUNPCKHPS    Y13, Y6, Y13
+	VUNPCKLPD    Y13, Y7, Y6
+	VUNPCKHPD    Y13, Y7, Y7
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VINSERTI64X4 $0x01, Y6, Z11, Z6
+	VINSERTI64X4 $0x01, Y7, Z12, Z7
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      16(SI), R8
 	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
 	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y8, Y0
+	VINSERTI32X4 $0x01, X1, Y14, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y9
+	VSHUFPS      $0xdd, Y1, Y0, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y8, Y1
+	VINSERTI32X4 $0x01, X0, Y14, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    (DX), Z2
+	VPADDD       64(CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
 	VMOVQ        (BX)(R8*1), X3
 	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X3, Y2, Y4
-	VSHUFPS      $0x88, Y4, Y0, Y3
-	VSHUFPS      $0xdd, Y4, Y0, Y4
+	VINSERTI32X4 $0x01, X2, Y8, Y2
+	VINSERTI32X4 $0x01, X3, Y14, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y9
+	VSHUFPS      $0xdd, Y3, Y2, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X14
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X14, X14
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X3, X3
 	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X5
+	VMOVQ        (BX)(R8*1), X2
 	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y8, Y3
+	VINSERTI32X4 $0x01, X2, Y14, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y2
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z9, Z2
+	VINSERTI64X4 $0x01, Y3, Z10, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X5, X5
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X5, Y2, Y5
-	VSHUFPS      $0x88, Y5, Y0, Y6
-	VSHUFPS      $0xdd, Y5, Y0, Y0
-	VINSERTI64X4 $0x01, Y6, Z3, Z5
-	VINSERTI64X4 $0x01, Y0, Z4, Z0
-	VMOVDQU32    (DX), Z6
+	VINSERTI32X4 $0x01, X4, Y8, Y4
+	VINSERTI32X4 $0x01, X5, Y14, Y5
+	VSHUFPS      $0x88, Y5, Y4, Y9
+	VSHUFPS      $0xdd, Y5, Y4, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	VINSERTI32X4 $0x01, X5, Y8, Y5
+	VINSERTI32X4 $0x01, X4, Y14, Y6
+	VSHUFPS      $0x88, Y6, Y5, Y4
+	VSHUFPS      $0xdd, Y6, Y5, Y5
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQU32    64(DX), Z6
 	VPADDD       64(CX), Z6, Z6
 	VMOVDQU32    Z6, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y6
-	VSHUFPS      $0x88, Y6, Y4, Y3
-	VSHUFPS      $0xdd, Y6, Y4, Y4
-	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X7
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X7, X7
-	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X6
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X7, Y1, Y7
-	VINSERTI32X4 $0x01, X6, Y2, Y8
-	VSHUFPS      $0x88, Y8, Y7, Y6
-	VSHUFPS      $0xdd, Y8, Y7, Y7
-	VINSERTI64X4 $0x01, Y6, Z3, Z6
-	VINSERTI64X4 $0x01, Y7, Z4, Z7
-	VMOVUPS      128(CX), Z8
-	VSUBPS       Z5, Z6, Z6
-	VMULPS       Z8, Z6, Z6
-	VADDPS       Z6, Z5, Z5
-	VSUBPS       Z0, Z7, Z6
-	VMULPS       Z8, Z6, Z6
-	VADDPS       Z6, Z0, Z0
-	VMOVDQU32    64(DX), Z6
-	VPADDD       (CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y6
-	VSHUFPS      $0x88, Y6, Y4, Y3
-	VSHUFPS      $0xdd, Y6, Y4, Y4
-	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X6
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X6, X6
-	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X7
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X7, X7
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI32X4 $0x01, X7, Y2, Y7
-	VSHUFPS      $0x88, Y7, Y6, Y8
-	VSHUFPS      $0xdd, Y7, Y6, Y6
-	VINSERTI64X4 $0x01, Y8, Z3, Z7
-	VINSERTI64X4 $0x01, Y6, Z4, Z6
-	VMOVDQU32    64(DX), Z8
-	VPADDD       64(CX), Z8, Z8
-	VMOVDQU32    Z8, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y8
-	VSHUFPS      $0x88, Y8, Y4, Y3
-	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      48(SI), R8
 	VMOVQ        (BX)(R8*1), X8
-	MOVLQSX      52(SI), R8
+	MOVLQSX      4(SI), R8
 	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X6
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X6, X6
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X7
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X7, X7
+	VINSERTI32X4 $0x01, X6, Y8, Y6
+	VINSERTI32X4 $0x01, X7, Y14, Y7
+	VSHUFPS      $0x88, Y7, Y6, Y9
+	VSHUFPS      $0xdd, Y7, Y6, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X14
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X14, X14
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X7
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X7, X7
 	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X9
+	VMOVQ        (BX)(R8*1), X6
 	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
-	VINSERTI32X4 $0x01, X8, Y1, Y8
-	VINSERTI32X4 $0x01, X9, Y2, Y9
-	VSHUFPS      $0x88, Y9, Y8, Y10
-	VSHUFPS      $0xdd, Y9, Y8, Y8
-	VINSERTI64X4 $0x01, Y10, Z3, Z9
-	VINSERTI64X4 $0x01, Y8, Z4, Z8
-	VMOVUPS      128(CX), Z10
-	VSUBPS       Z7, Z9, Z9
-	VMULPS       Z10, Z9, Z9
-	VADDPS       Z9, Z7, Z7
-	VSUBPS       Z6, Z8, Z8
-	VMULPS       Z10, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS      128(DX), Z8
-	VSUBPS       Z5, Z7, Z7
-	VMULPS       Z8, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-	VMOVUPS      Z5, (AX)
-	VSUBPS       Z0, Z6, Z5
-	VMULPS       Z8, Z5, Z5
-	VADDPS       Z5, Z0, Z0
+	VMOVHPS      (BX)(R8*1), X6, X6
+	VINSERTI32X4 $0x01, X7, Y8, Y7
+	VINSERTI32X4 $0x01, X6, Y14, Y11
+	VSHUFPS      $0x88, Y11, Y7, Y6
+	VSHUFPS      $0xdd, Y11, Y7, Y7
+	VINSERTI64X4 $0x01, Y6, Z9, Z6
+	VINSERTI64X4 $0x01, Y7, Z10, Z7
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+
+read:
+	VMOVUPS      128(CX), Z13
+	VSUBPS       Z0, Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z1, Z3, Z2
+	VMULPS       Z13, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      128(CX), Z2
+	VSUBPS       Z4, Z6, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z4, Z3
+	VSUBPS       Z5, Z7, Z4
+	VMULPS       Z2, Z4, Z2
+	VADDPS       Z2, Z5, Z2
+	VMOVUPS      128(DX), Z4
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VSUBPS       Z1, Z2, Z0
+	VMULPS       Z4, Z0, Z0
+	VADDPS       Z0, Z1, Z0
 	VMOVUPS      Z0, 1024(AX)
 	VPBROADCASTD z00000000<>+0(SB), Z0
 	VMOVUPS      Z0, 2048(AX)
@@ -19169,282 +21385,418 @@ TEXT ·avx512QuadHalf4(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000008<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y0
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y1
 	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	VUNPCKLPS    Y3, Y0, Y4
+	VUNPCKLPS    Y2, Y1, Y5
+	VUNPCKLPD    Y5, Y4, Y9
+	VUNPCKHPD    Y5, Y4, Y10
+	VUNPCKHPS    Y3, Y0, Y0
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y11
+	VUNPCKHPD    Y1, Y0, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y3
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y2
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	VUNPCKLPS    Y5, Y3, Y1
+	VUNPCKLPS    Y4, Y2, Y6
+	VUNPCKLPD    Y6, Y1, Y0
+	VUNPCKHPD    Y6, Y1, Y1
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKHPS    Y4, Y2, Y4
+	VUNPCKLPD    Y4, Y3, Y2
+	VUNPCKHPD    Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VINSERTI64X4 $0x01, Y2, Z11, Z2
+	VINSERTI64X4 $0x01, Y3, Z12, Z3
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y4
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y5
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	VUNPCKLPS    Y7, Y4, Y10
+	VUNPCKLPS    Y6, Y5, Y11
+	VUNPCKLPD    Y11, Y10, Y9
+	VUNPCKHPD    Y11, Y10, Y10
+	VUNPCKHPS    Y7, Y4, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPD    Y5, Y4, Y11
+	VUNPCKHPD    Y5, Y4, Y12
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y7
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y14
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y6
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X8
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y8, Y13
+	VUNPCKLPS    Y14, Y7, Y5
+	VUNPCKLPS    Y13, Y6, Y16
+	VUNPCKLPD    Y16, Y5, Y4
+	VUNPCKHPD    Y16, Y5, Y5
+	VUNPCKHPS    Y14, Y7, Y7
+	VUNPCKHPS    Y13, Y6, Y13
+	VUNPCKLPD    Y13, Y7, Y6
+	VUNPCKHPD    Y13, Y7, Y7
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VINSERTI64X4 $0x01, Y6, Z11, Z6
+	VINSERTI64X4 $0x01, Y7, Z12, Z7
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X15
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X15, X15
 	MOVLQSX      16(SI), R8
 	VMOVQ        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
 	VMOVHPS      (BX)(R8*1), X0, X0
 	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y8, Y0
+	VINSERTI32X4 $0x01, X1, Y15, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y9
+	VSHUFPS      $0xdd, Y1, Y0, Y10
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X15
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X15, X15
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y8, Y1
+	VINSERTI32X4 $0x01, X0, Y15, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z9, Z0
+	VINSERTI64X4 $0x01, Y1, Z10, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    (DX), Z2
+	VPADDD       64(CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X15
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X15, X15
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
 	VMOVQ        (BX)(R8*1), X3
 	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X3, Y2, Y4
-	VSHUFPS      $0x88, Y4, Y0, Y3
-	VSHUFPS      $0xdd, Y4, Y0, Y4
+	VINSERTI32X4 $0x01, X2, Y8, Y2
+	VINSERTI32X4 $0x01, X3, Y15, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y9
+	VSHUFPS      $0xdd, Y3, Y2, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X15
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X15, X15
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X0
+	VMOVQ        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X0, X0
+	VMOVHPS      (BX)(R8*1), X3, X3
 	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y8, Y3
+	VINSERTI32X4 $0x01, X2, Y15, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y2
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z9, Z2
+	VINSERTI64X4 $0x01, Y3, Z10, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    64(DX), Z4
+	VPADDD       (CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X8
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X8, X8
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X15
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X15, X15
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      24(SI), R8
 	VMOVQ        (BX)(R8*1), X5
-	MOVLQSX      60(SI), R8
+	MOVLQSX      28(SI), R8
 	VMOVHPS      (BX)(R8*1), X5, X5
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI32X4 $0x01, X5, Y2, Y5
-	VSHUFPS      $0x88, Y5, Y0, Y6
-	VSHUFPS      $0xdd, Y5, Y0, Y0
-	VINSERTI64X4 $0x01, Y6, Z3, Z5
-	VINSERTI64X4 $0x01, Y0, Z4, Z0
-	VPANDD       z0000ffff<>+0(SB), Z5, Z6
-	VPANDD       z0000ffff<>+0(SB), Z0, Z7
-	VPMOVDW      Z6, Y3
-	VCVTPH2PS    Y3, Z6
-	VPMOVDW      Z7, Y3
-	VCVTPH2PS    Y3, Z7
-	VPSRLD       $0x10, Z5, Z5
-	VPSRLD       $0x10, Z0, Z0
-	VPMOVDW      Z5, Y3
-	VCVTPH2PS    Y3, Z5
-	VPMOVDW      Z0, Y0
-	VCVTPH2PS    Y0, Z0
-	VMOVDQU32    (DX), Z8
-	VPADDD       64(CX), Z8, Z8
-	VMOVDQU32    Z8, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y8
-	VSHUFPS      $0x88, Y8, Y4, Y3
-	VSHUFPS      $0xdd, Y8, Y4, Y4
+	VINSERTI32X4 $0x01, X4, Y8, Y4
+	VINSERTI32X4 $0x01, X5, Y15, Y5
+	VSHUFPS      $0x88, Y5, Y4, Y9
+	VSHUFPS      $0xdd, Y5, Y4, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X9
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
-	MOVLQSX      56(SI), R8
 	VMOVQ        (BX)(R8*1), X8
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X8, X8
-	VINSERTI32X4 $0x01, X9, Y1, Y9
-	VINSERTI32X4 $0x01, X8, Y2, Y10
-	VSHUFPS      $0x88, Y10, Y9, Y8
-	VSHUFPS      $0xdd, Y10, Y9, Y9
-	VINSERTI64X4 $0x01, Y8, Z3, Z8
-	VINSERTI64X4 $0x01, Y9, Z4, Z9
-	VPANDD       z0000ffff<>+0(SB), Z8, Z10
-	VPANDD       z0000ffff<>+0(SB), Z9, Z11
-	VPMOVDW      Z10, Y3
-	VCVTPH2PS    Y3, Z10
-	VPMOVDW      Z11, Y3
-	VCVTPH2PS    Y3, Z11
-	VPSRLD       $0x10, Z8, Z8
-	VPSRLD       $0x10, Z9, Z9
-	VPMOVDW      Z8, Y3
-	VCVTPH2PS    Y3, Z8
-	VPMOVDW      Z9, Y3
-	VCVTPH2PS    Y3, Z9
-	VMOVUPS      128(CX), Z12
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z12, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z5, Z8, Z8
-	VMULPS       Z12, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z7, Z11, Z8
-	VMULPS       Z12, Z8, Z8
-	VADDPS       Z8, Z7, Z7
-	VSUBPS       Z0, Z9, Z8
-	VMULPS       Z12, Z8, Z8
-	VADDPS       Z8, Z0, Z0
-	VMOVDQU32    64(DX), Z8
-	VPADDD       (CX), Z8, Z8
-	VMOVDQU32    Z8, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
-	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
-	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
-	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
-	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
-	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y8
-	VSHUFPS      $0x88, Y8, Y4, Y3
-	VSHUFPS      $0xdd, Y8, Y4, Y4
-	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X15
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X15, X15
 	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	VINSERTI32X4 $0x01, X5, Y8, Y5
+	VINSERTI32X4 $0x01, X4, Y15, Y6
+	VSHUFPS      $0x88, Y6, Y5, Y4
+	VSHUFPS      $0xdd, Y6, Y5, Y5
+	VINSERTI64X4 $0x01, Y4, Z9, Z4
+	VINSERTI64X4 $0x01, Y5, Z10, Z5
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQU32    64(DX), Z6
+	VPADDD       64(CX), Z6, Z6
+	VMOVDQU32    Z6, (SI)
+	MOVLQSX      (SI), R8
 	VMOVQ        (BX)(R8*1), X8
-	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X8, X8
-	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X9
-	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X9, X9
-	VINSERTI32X4 $0x01, X8, Y1, Y8
-	VINSERTI32X4 $0x01, X9, Y2, Y9
-	VSHUFPS      $0x88, Y9, Y8, Y10
-	VSHUFPS      $0xdd, Y9, Y8, Y8
-	VINSERTI64X4 $0x01, Y10, Z3, Z9
-	VINSERTI64X4 $0x01, Y8, Z4, Z8
-	VPANDD       z0000ffff<>+0(SB), Z9, Z10
-	VPANDD       z0000ffff<>+0(SB), Z8, Z11
-	VPMOVDW      Z10, Y3
-	VCVTPH2PS    Y3, Z10
-	VPMOVDW      Z11, Y3
-	VCVTPH2PS    Y3, Z11
-	VPSRLD       $0x10, Z9, Z9
-	VPSRLD       $0x10, Z8, Z8
-	VPMOVDW      Z9, Y3
-	VCVTPH2PS    Y3, Z9
-	VPMOVDW      Z8, Y3
-	VCVTPH2PS    Y3, Z8
-	VMOVDQU32    64(DX), Z12
-	VPADDD       64(CX), Z12, Z12
-	VMOVDQU32    Z12, (SI)
-	MOVLQSX      (SI), R8
-	VMOVQ        (BX)(R8*1), X1
 	MOVLQSX      4(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      8(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X15
 	MOVLQSX      12(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X15, X15
 	MOVLQSX      16(SI), R8
-	VMOVQ        (BX)(R8*1), X4
+	VMOVQ        (BX)(R8*1), X6
 	MOVLQSX      20(SI), R8
-	VMOVHPS      (BX)(R8*1), X4, X4
+	VMOVHPS      (BX)(R8*1), X6, X6
 	MOVLQSX      24(SI), R8
-	VMOVQ        (BX)(R8*1), X3
+	VMOVQ        (BX)(R8*1), X7
 	MOVLQSX      28(SI), R8
-	VMOVHPS      (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X4, Y1, Y4
-	VINSERTI32X4 $0x01, X3, Y2, Y12
-	VSHUFPS      $0x88, Y12, Y4, Y3
-	VSHUFPS      $0xdd, Y12, Y4, Y4
+	VMOVHPS      (BX)(R8*1), X7, X7
+	VINSERTI32X4 $0x01, X6, Y8, Y6
+	VINSERTI32X4 $0x01, X7, Y15, Y7
+	VSHUFPS      $0x88, Y7, Y6, Y9
+	VSHUFPS      $0xdd, Y7, Y6, Y10
 	MOVLQSX      32(SI), R8
-	VMOVQ        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X8
 	MOVLQSX      36(SI), R8
-	VMOVHPS      (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X8, X8
 	MOVLQSX      40(SI), R8
-	VMOVQ        (BX)(R8*1), X2
+	VMOVQ        (BX)(R8*1), X15
 	MOVLQSX      44(SI), R8
-	VMOVHPS      (BX)(R8*1), X2, X2
+	VMOVHPS      (BX)(R8*1), X15, X15
 	MOVLQSX      48(SI), R8
-	VMOVQ        (BX)(R8*1), X12
+	VMOVQ        (BX)(R8*1), X7
 	MOVLQSX      52(SI), R8
-	VMOVHPS      (BX)(R8*1), X12, X12
+	VMOVHPS      (BX)(R8*1), X7, X7
 	MOVLQSX      56(SI), R8
-	VMOVQ        (BX)(R8*1), X13
+	VMOVQ        (BX)(R8*1), X6
 	MOVLQSX      60(SI), R8
-	VMOVHPS      (BX)(R8*1), X13, X13
-	VINSERTI32X4 $0x01, X12, Y1, Y12
-	VINSERTI32X4 $0x01, X13, Y2, Y13
-	VSHUFPS      $0x88, Y13, Y12, Y14
-	VSHUFPS      $0xdd, Y13, Y12, Y12
-	VINSERTI64X4 $0x01, Y14, Z3, Z13
-	VINSERTI64X4 $0x01, Y12, Z4, Z12
-	VPANDD       z0000ffff<>+0(SB), Z13, Z14
-	VPANDD       z0000ffff<>+0(SB), Z12, Z15
-	VPMOVDW      Z14, Y3
-	VCVTPH2PS    Y3, Z14
-	VPMOVDW      Z15, Y3
-	VCVTPH2PS    Y3, Z15
-	VPSRLD       $0x10, Z13, Z13
-	VPSRLD       $0x10, Z12, Z12
-	VPMOVDW      Z13, Y3
-	VCVTPH2PS    Y3, Z13
-	VPMOVDW      Z12, Y3
-	VCVTPH2PS    Y3, Z12
-	VMOVUPS      128(CX), Z16
-	VSUBPS       Z10, Z14, Z14
-	VMULPS       Z16, Z14, Z14
-	VADDPS       Z14, Z10, Z10
-	VSUBPS       Z9, Z13, Z13
-	VMULPS       Z16, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z11, Z15, Z13
-	VMULPS       Z16, Z13, Z13
-	VADDPS       Z13, Z11, Z11
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z16, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VMOVUPS      128(DX), Z12
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z12, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      Z6, (AX)
-	VSUBPS       Z5, Z9, Z6
-	VMULPS       Z12, Z6, Z6
-	VADDPS       Z6, Z5, Z5
-	VMOVUPS      Z5, 1024(AX)
-	VSUBPS       Z7, Z11, Z5
-	VMULPS       Z12, Z5, Z5
-	VADDPS       Z5, Z7, Z5
-	VMOVUPS      Z5, 2048(AX)
-	VSUBPS       Z0, Z8, Z5
-	VMULPS       Z12, Z5, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      Z0, 3072(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+192, CX
-	ADDQ         $+192, DX
-	DECQ         DI
-	JNZ          again1
+	VMOVHPS      (BX)(R8*1), X6, X6
+	VINSERTI32X4 $0x01, X7, Y8, Y7
+	VINSERTI32X4 $0x01, X6, Y15, Y11
+	VSHUFPS      $0x88, Y11, Y7, Y6
+	VSHUFPS      $0xdd, Y11, Y7, Y7
+	VINSERTI64X4 $0x01, Y6, Z9, Z6
+	VINSERTI64X4 $0x01, Y7, Z10, Z7
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+
+read:
+	VPANDD    z0000ffff<>+0(SB), Z0, Z13
+	VPANDD    z0000ffff<>+0(SB), Z1, Z14
+	VPMOVDW   Z13, Y9
+	VCVTPH2PS Y9, Z13
+	VPMOVDW   Z14, Y9
+	VCVTPH2PS Y9, Z14
+	VPSRLD    $0x10, Z0, Z0
+	VPSRLD    $0x10, Z1, Z1
+	VPMOVDW   Z0, Y0
+	VCVTPH2PS Y0, Z0
+	VPMOVDW   Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VPANDD    z0000ffff<>+0(SB), Z2, Z16
+	VPANDD    z0000ffff<>+0(SB), Z3, Z17
+	VPMOVDW   Z16, Y9
+	VCVTPH2PS Y9, Z16
+	VPMOVDW   Z17, Y9
+	VCVTPH2PS Y9, Z17
+	VPSRLD    $0x10, Z2, Z2
+	VPSRLD    $0x10, Z3, Z3
+	VPMOVDW   Z2, Y2
+	VCVTPH2PS Y2, Z2
+	VPMOVDW   Z3, Y3
+	VCVTPH2PS Y3, Z3
+	VMOVUPS   128(CX), Z18
+	VSUBPS    Z13, Z16, Z16
+	VMULPS    Z18, Z16, Z16
+	VADDPS    Z16, Z13, Z13
+	VSUBPS    Z0, Z2, Z2
+	VMULPS    Z18, Z2, Z2
+	VADDPS    Z2, Z0, Z0
+	VSUBPS    Z14, Z17, Z2
+	VMULPS    Z18, Z2, Z2
+	VADDPS    Z2, Z14, Z2
+	VSUBPS    Z1, Z3, Z3
+	VMULPS    Z18, Z3, Z3
+	VADDPS    Z3, Z1, Z1
+	VPANDD    z0000ffff<>+0(SB), Z4, Z3
+	VPANDD    z0000ffff<>+0(SB), Z5, Z14
+	VPMOVDW   Z3, Y3
+	VCVTPH2PS Y3, Z3
+	VPMOVDW   Z14, Y9
+	VCVTPH2PS Y9, Z14
+	VPSRLD    $0x10, Z4, Z4
+	VPSRLD    $0x10, Z5, Z5
+	VPMOVDW   Z4, Y4
+	VCVTPH2PS Y4, Z4
+	VPMOVDW   Z5, Y5
+	VCVTPH2PS Y5, Z5
+	VPANDD    z0000ffff<>+0(SB), Z6, Z16
+	VPANDD    z0000ffff<>+0(SB), Z7, Z17
+	VPMOVDW   Z16, Y9
+	VCVTPH2PS Y9, Z16
+	VPMOVDW   Z17, Y9
+	VCVTPH2PS Y9, Z17
+	VPSRLD    $0x10, Z6, Z6
+	VPSRLD    $0x10, Z7, Z7
+	VPMOVDW   Z6, Y6
+	VCVTPH2PS Y6, Z6
+	VPMOVDW   Z7, Y7
+	VCVTPH2PS Y7, Z7
+	VMOVUPS   128(CX), Z18
+	VSUBPS    Z3, Z16, Z16
+	VMULPS    Z18, Z16, Z16
+	VADDPS    Z16, Z3, Z3
+	VSUBPS    Z4, Z6, Z6
+	VMULPS    Z18, Z6, Z6
+	VADDPS    Z6, Z4, Z4
+	VSUBPS    Z14, Z17, Z6
+	VMULPS    Z18, Z6, Z6
+	VADDPS    Z6, Z14, Z6
+	VSUBPS    Z5, Z7, Z7
+	VMULPS    Z18, Z7, Z7
+	VADDPS    Z7, Z5, Z5
+	VMOVUPS   128(DX), Z7
+	VSUBPS    Z13, Z3, Z3
+	VMULPS    Z7, Z3, Z3
+	VADDPS    Z3, Z13, Z3
+	VMOVUPS   Z3, (AX)
+	VSUBPS    Z0, Z4, Z3
+	VMULPS    Z7, Z3, Z3
+	VADDPS    Z3, Z0, Z0
+	VMOVUPS   Z0, 1024(AX)
+	VSUBPS    Z2, Z6, Z0
+	VMULPS    Z7, Z0, Z0
+	VADDPS    Z0, Z2, Z0
+	VMOVUPS   Z0, 2048(AX)
+	VSUBPS    Z1, Z5, Z0
+	VMULPS    Z7, Z0, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, 3072(AX)
+	ADDQ      $+64, AX
+	ADDQ      $+192, CX
+	ADDQ      $+192, DX
+	DECQ      DI
+	JNZ       again1
 	VZEROUPPER
 	RET
 
@@ -19545,264 +21897,280 @@ again1:
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      16(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y0
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y0
 	MOVLQSX      4(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      20(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y6
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y3
 	MOVLQSX      8(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      24(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y1
 	MOVLQSX      12(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      28(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
-	VUNPCKLPS    Y6, Y0, Y3
-	VUNPCKLPS    Y5, Y4, Y7
-	VUNPCKLPD    Y7, Y3, Y2
-	VUNPCKHPD    Y7, Y3, Y3
-	VUNPCKHPS    Y6, Y0, Y0
-	VUNPCKHPS    Y5, Y4, Y5
-	VUNPCKLPD    Y5, Y0, Y4
-	VUNPCKHPD    Y5, Y0, Y5
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y2
+	VUNPCKLPS    Y3, Y0, Y4
+	VUNPCKLPS    Y2, Y1, Y5
+	VUNPCKLPD    Y5, Y4, Y17
+	VUNPCKHPD    Y5, Y4, Y18
+	VUNPCKHPS    Y3, Y0, Y0
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y19
+	VUNPCKHPD    Y1, Y0, Y20
 	MOVLQSX      32(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      48(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y0
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y3
 	MOVLQSX      36(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      52(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y6
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y5
 	MOVLQSX      40(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      56(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y7
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y2
 	MOVLQSX      44(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      60(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y8
-	VUNPCKLPS    Y6, Y0, Y9
-	VUNPCKLPS    Y8, Y7, Y10
-	VUNPCKLPD    Y10, Y9, Y11
-	VUNPCKHPD    Y10, Y9, Y9
-	VUNPCKHPS    Y6, Y0, Y0
-	VUNPCKHPS    Y8, Y7, Y6
-	VUNPCKLPD    Y6, Y0, Y7
-	VUNPCKHPD    Y6, Y0, Y0
-	VINSERTI64X4 $0x01, Y11, Z2, Z6
-	VINSERTI64X4 $0x01, Y9, Z3, Z8
-	VINSERTI64X4 $0x01, Y7, Z4, Z7
-	VINSERTI64X4 $0x01, Y0, Z5, Z0
-	VMOVDQU32    (DX), Z9
-	VPADDD       64(CX), Z9, Z9
-	VMOVDQU32    Z9, (SI)
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y4
+	VUNPCKLPS    Y5, Y3, Y1
+	VUNPCKLPS    Y4, Y2, Y6
+	VUNPCKLPD    Y6, Y1, Y0
+	VUNPCKHPD    Y6, Y1, Y1
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKHPS    Y4, Y2, Y4
+	VUNPCKLPD    Y4, Y3, Y2
+	VUNPCKHPD    Y4, Y3, Y3
+	VINSERTI64X4 $0x01, Y0, Z17, Z0
+	VINSERTI64X4 $0x01, Y1, Z18, Z1
+	VINSERTI64X4 $0x01, Y2, Z19, Z2
+	VINSERTI64X4 $0x01, Y3, Z20, Z3
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	VMOVDQU32    (DX), Z4
+	VPADDD       64(CX), Z4, Z4
+	VMOVDQU32    Z4, (SI)
 	MOVLQSX      (SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      16(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y4
 	MOVLQSX      4(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      20(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y10
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y7
 	MOVLQSX      8(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      24(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y5
 	MOVLQSX      12(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      28(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y9
-	VUNPCKLPS    Y10, Y5, Y3
-	VUNPCKLPS    Y9, Y4, Y11
-	VUNPCKLPD    Y11, Y3, Y2
-	VUNPCKHPD    Y11, Y3, Y3
-	VUNPCKHPS    Y10, Y5, Y5
-	VUNPCKHPS    Y9, Y4, Y9
-	VUNPCKLPD    Y9, Y5, Y4
-	VUNPCKHPD    Y9, Y5, Y5
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y6
+	VUNPCKLPS    Y7, Y4, Y8
+	VUNPCKLPS    Y6, Y5, Y9
+	VUNPCKLPD    Y9, Y8, Y17
+	VUNPCKHPD    Y9, Y8, Y18
+	VUNPCKHPS    Y7, Y4, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPD    Y5, Y4, Y19
+	VUNPCKHPD    Y5, Y4, Y20
 	MOVLQSX      32(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      48(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y12
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y7
 	MOVLQSX      36(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      52(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y14
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y9
 	MOVLQSX      40(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      56(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y11
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y6
 	MOVLQSX      44(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      60(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y13
-	VUNPCKLPS    Y14, Y12, Y10
-	VUNPCKLPS    Y13, Y11, Y15
-	VUNPCKLPD    Y15, Y10, Y9
-	VUNPCKHPD    Y15, Y10, Y10
-	VUNPCKHPS    Y14, Y12, Y12
-	VUNPCKHPS    Y13, Y11, Y13
-	VUNPCKLPD    Y13, Y12, Y11
-	VUNPCKHPD    Y13, Y12, Y12
-	VINSERTI64X4 $0x01, Y9, Z2, Z9
-	VINSERTI64X4 $0x01, Y10, Z3, Z10
-	VINSERTI64X4 $0x01, Y11, Z4, Z11
-	VINSERTI64X4 $0x01, Y12, Z5, Z12
-	VMOVUPS      128(CX), Z13
-	VSUBPS       Z6, Z9, Z9
-	VMULPS       Z13, Z9, Z9
-	VADDPS       Z9, Z6, Z6
-	VSUBPS       Z8, Z10, Z9
-	VMULPS       Z13, Z9, Z9
-	VADDPS       Z9, Z8, Z8
-	VSUBPS       Z7, Z11, Z9
-	VMULPS       Z13, Z9, Z9
-	VADDPS       Z9, Z7, Z7
-	VSUBPS       Z0, Z12, Z9
-	VMULPS       Z13, Z9, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVDQU32    64(DX), Z9
-	VPADDD       (CX), Z9, Z9
-	VMOVDQU32    Z9, (SI)
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y8
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKLPS    Y8, Y6, Y10
+	VUNPCKLPD    Y10, Y5, Y4
+	VUNPCKHPD    Y10, Y5, Y5
+	VUNPCKHPS    Y9, Y7, Y7
+	VUNPCKHPS    Y8, Y6, Y8
+	VUNPCKLPD    Y8, Y7, Y6
+	VUNPCKHPD    Y8, Y7, Y7
+	VINSERTI64X4 $0x01, Y4, Z17, Z4
+	VINSERTI64X4 $0x01, Y5, Z18, Z5
+	VINSERTI64X4 $0x01, Y6, Z19, Z6
+	VINSERTI64X4 $0x01, Y7, Z20, Z7
+	VMOVDQA32    Z4, Z4
+	VMOVDQA32    Z5, Z5
+	VMOVDQA32    Z6, Z6
+	VMOVDQA32    Z7, Z7
+	VMOVDQU32    64(DX), Z8
+	VPADDD       (CX), Z8, Z8
+	VMOVDQU32    Z8, (SI)
 	MOVLQSX      (SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      16(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y8
 	MOVLQSX      4(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      20(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y10
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y11
 	MOVLQSX      8(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      24(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y9
 	MOVLQSX      12(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      28(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y9
-	VUNPCKLPS    Y10, Y5, Y3
-	VUNPCKLPS    Y9, Y4, Y11
-	VUNPCKLPD    Y11, Y3, Y2
-	VUNPCKHPD    Y11, Y3, Y3
-	VUNPCKHPS    Y10, Y5, Y5
-	VUNPCKHPS    Y9, Y4, Y9
-	VUNPCKLPD    Y9, Y5, Y4
-	VUNPCKHPD    Y9, Y5, Y5
-	MOVLQSX      32(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      48(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y9
-	MOVLQSX      36(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      52(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y10
-	MOVLQSX      40(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      56(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y11
-	MOVLQSX      44(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      60(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y12
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y10
+	VUNPCKLPS    Y11, Y8, Y12
 	VUNPCKLPS    Y10, Y9, Y13
-	VUNPCKLPS    Y12, Y11, Y14
-	VUNPCKLPD    Y14, Y13, Y15
-	VUNPCKHPD    Y14, Y13, Y13
+	VUNPCKLPD    Y13, Y12, Y17
+	VUNPCKHPD    Y13, Y12, Y18
+	VUNPCKHPS    Y11, Y8, Y8
 	VUNPCKHPS    Y10, Y9, Y9
-	VUNPCKHPS    Y12, Y11, Y10
-	VUNPCKLPD    Y10, Y9, Y11
-	VUNPCKHPD    Y10, Y9, Y9
-	VINSERTI64X4 $0x01, Y15, Z2, Z10
-	VINSERTI64X4 $0x01, Y13, Z3, Z12
-	VINSERTI64X4 $0x01, Y11, Z4, Z11
-	VINSERTI64X4 $0x01, Y9, Z5, Z9
-	VMOVDQU32    64(DX), Z13
-	VPADDD       64(CX), Z13, Z13
-	VMOVDQU32    Z13, (SI)
-	MOVLQSX      (SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      16(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y5
-	MOVLQSX      4(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      20(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y14
-	MOVLQSX      8(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      24(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y4
-	MOVLQSX      12(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
-	MOVLQSX      28(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y13
-	VUNPCKLPS    Y14, Y5, Y3
-	VUNPCKLPS    Y13, Y4, Y15
-	VUNPCKLPD    Y15, Y3, Y2
-	VUNPCKHPD    Y15, Y3, Y3
-	VUNPCKHPS    Y14, Y5, Y5
-	VUNPCKHPS    Y13, Y4, Y13
-	VUNPCKLPD    Y13, Y5, Y4
-	VUNPCKHPD    Y13, Y5, Y5
+	VUNPCKLPD    Y9, Y8, Y19
+	VUNPCKHPD    Y9, Y8, Y20
 	MOVLQSX      32(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      48(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y13
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y11
 	MOVLQSX      36(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      52(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y14
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y13
 	MOVLQSX      40(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      56(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y15
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y10
 	MOVLQSX      44(SI), R8
-	VMOVUPS      (BX)(R8*1), X1
+	VMOVUPS      (BX)(R8*1), X16
 	MOVLQSX      60(SI), R8
-	VINSERTF32X4 $0x01, (BX)(R8*1), Y1, Y16
-	VUNPCKLPS    Y14, Y13, Y17
-	VUNPCKLPS    Y16, Y15, Y18
-	VUNPCKLPD    Y18, Y17, Y19
-	VUNPCKHPD    Y18, Y17, Y17
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y12
+	VUNPCKLPS    Y13, Y11, Y9
+	VUNPCKLPS    Y12, Y10, Y14
+	VUNPCKLPD    Y14, Y9, Y8
+	VUNPCKHPD    Y14, Y9, Y9
+	VUNPCKHPS    Y13, Y11, Y11
+	VUNPCKHPS    Y12, Y10, Y12
+	VUNPCKLPD    Y12, Y11, Y10
+	VUNPCKHPD    Y12, Y11, Y11
+	VINSERTI64X4 $0x01, Y8, Z17, Z8
+	VINSERTI64X4 $0x01, Y9, Z18, Z9
+	VINSERTI64X4 $0x01, Y10, Z19, Z10
+	VINSERTI64X4 $0x01, Y11, Z20, Z11
+	VMOVDQA32    Z8, Z8
+	VMOVDQA32    Z9, Z9
+	VMOVDQA32    Z10, Z10
+	VMOVDQA32    Z11, Z11
+	VMOVDQU32    64(DX), Z12
+	VPADDD       64(CX), Z12, Z12
+	VMOVDQU32    Z12, (SI)
+	MOVLQSX      (SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      16(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y12
+	MOVLQSX      4(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      20(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y15
+	MOVLQSX      8(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      24(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y13
+	MOVLQSX      12(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      28(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y14
+	VUNPCKLPS    Y15, Y12, Y18
+	VUNPCKLPS    Y14, Y13, Y19
+	VUNPCKLPD    Y19, Y18, Y17
+	VUNPCKHPD    Y19, Y18, Y18
+	VUNPCKHPS    Y15, Y12, Y12
 	VUNPCKHPS    Y14, Y13, Y13
-	VUNPCKHPS    Y16, Y15, Y14
-	VUNPCKLPD    Y14, Y13, Y15
-	VUNPCKHPD    Y14, Y13, Y13
-	VINSERTI64X4 $0x01, Y19, Z2, Z14
-	VINSERTI64X4 $0x01, Y17, Z3, Z16
-	VINSERTI64X4 $0x01, Y15, Z4, Z15
-	VINSERTI64X4 $0x01, Y13, Z5, Z13
-	VMOVUPS      128(CX), Z17
-	VSUBPS       Z10, Z14, Z14
-	VMULPS       Z17, Z14, Z14
-	VADDPS       Z14, Z10, Z10
-	VSUBPS       Z12, Z16, Z14
-	VMULPS       Z17, Z14, Z14
-	VADDPS       Z14, Z12, Z12
-	VSUBPS       Z11, Z15, Z14
-	VMULPS       Z17, Z14, Z14
-	VADDPS       Z14, Z11, Z11
-	VSUBPS       Z9, Z13, Z13
-	VMULPS       Z17, Z13, Z13
-	VADDPS       Z13, Z9, Z9
-	VMOVUPS      128(DX), Z13
-	VSUBPS       Z6, Z10, Z10
-	VMULPS       Z13, Z10, Z10
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      Z6, (AX)
-	VSUBPS       Z8, Z12, Z6
-	VMULPS       Z13, Z6, Z6
-	VADDPS       Z6, Z8, Z6
-	VMOVUPS      Z6, 1024(AX)
-	VSUBPS       Z7, Z11, Z6
-	VMULPS       Z13, Z6, Z6
-	VADDPS       Z6, Z7, Z6
-	VMOVUPS      Z6, 2048(AX)
-	VSUBPS       Z0, Z9, Z6
-	VMULPS       Z13, Z6, Z6
-	VADDPS       Z6, Z0, Z0
+	VUNPCKLPD    Y13, Y12, Y19
+	VUNPCKHPD    Y13, Y12, Y20
+	MOVLQSX      32(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      48(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y15
+	MOVLQSX      36(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      52(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y22
+	MOVLQSX      40(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      56(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y14
+	MOVLQSX      44(SI), R8
+	VMOVUPS      (BX)(R8*1), X16
+	MOVLQSX      60(SI), R8
+	VINSERTF32X4 $0x01, (BX)(R8*1), Y16, Y21
+	VUNPCKLPS    Y22, Y15, Y13
+	VUNPCKLPS    Y21, Y14, Y23
+	VUNPCKLPD    Y23, Y13, Y12
+	VUNPCKHPD    Y23, Y13, Y13
+	VUNPCKHPS    Y22, Y15, Y15
+	VUNPCKHPS    Y21, Y14, Y21
+	VUNPCKLPD    Y21, Y15, Y14
+	VUNPCKHPD    Y21, Y15, Y15
+	VINSERTI64X4 $0x01, Y12, Z17, Z12
+	VINSERTI64X4 $0x01, Y13, Z18, Z13
+	VINSERTI64X4 $0x01, Y14, Z19, Z14
+	VINSERTI64X4 $0x01, Y15, Z20, Z15
+	VMOVDQA32    Z12, Z12
+	VMOVDQA32    Z13, Z13
+	VMOVDQA32    Z14, Z14
+	VMOVDQA32    Z15, Z15
+	VMOVUPS      128(CX), Z21
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z21, Z4, Z4
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z1, Z5, Z4
+	VMULPS       Z21, Z4, Z4
+	VADDPS       Z4, Z1, Z1
+	VSUBPS       Z2, Z6, Z4
+	VMULPS       Z21, Z4, Z4
+	VADDPS       Z4, Z2, Z2
+	VSUBPS       Z3, Z7, Z4
+	VMULPS       Z21, Z4, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      128(CX), Z4
+	VSUBPS       Z8, Z12, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z8, Z5
+	VSUBPS       Z9, Z13, Z6
+	VMULPS       Z4, Z6, Z6
+	VADDPS       Z6, Z9, Z6
+	VSUBPS       Z10, Z14, Z7
+	VMULPS       Z4, Z7, Z7
+	VADDPS       Z7, Z10, Z7
+	VSUBPS       Z11, Z15, Z8
+	VMULPS       Z4, Z8, Z4
+	VADDPS       Z4, Z11, Z4
+	VMOVUPS      128(DX), Z8
+	VSUBPS       Z0, Z5, Z5
+	VMULPS       Z8, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	VSUBPS       Z1, Z6, Z0
+	VMULPS       Z8, Z0, Z0
+	VADDPS       Z0, Z1, Z0
+	VMOVUPS      Z0, 1024(AX)
+	VSUBPS       Z2, Z7, Z0
+	VMULPS       Z8, Z0, Z0
+	VADDPS       Z0, Z2, Z0
+	VMOVUPS      Z0, 2048(AX)
+	VSUBPS       Z3, Z4, Z0
+	VMULPS       Z8, Z0, Z0
+	VADDPS       Z0, Z3, Z0
 	VMOVUPS      Z0, 3072(AX)
 	ADDQ         $+64, AX
 	ADDQ         $+192, CX
@@ -19939,17 +22307,119 @@ TEXT ·avx512QuadSharedExponent(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), DI
 
 again1:
+	VMOVDQU32    (CX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(CX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (DX), Z0
 	VPADDD       (CX), Z0, Z0
 	VMOVDQU32    Z0, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVQ        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VMOVQ        (BX)(R8*1), X5
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X0
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      12(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      16(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      28(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(SI), R8
+	VMOVQ        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VMOVHPS      (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VMOVQ        (BX)(R8*1), X5
+	MOVLQSX      44(SI), R8
+	VMOVHPS      (BX)(R8*1), X5, X5
+	MOVLQSX      48(SI), R8
+	VMOVQ        (BX)(R8*1), X3
+	MOVLQSX      52(SI), R8
+	VMOVHPS      (BX)(R8*1), X3, X3
+	MOVLQSX      56(SI), R8
+	VMOVQ        (BX)(R8*1), X2
+	MOVLQSX      60(SI), R8
+	VMOVHPS      (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (DX), Z0
+	VPADDD       (CX), Z0, Z0
+	VMOVDQU32    Z0, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      20(SI), R8
@@ -19958,15 +22428,15 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      28(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X0
 	MOVLQSX      52(SI), R8
@@ -19975,50 +22445,115 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X0, X0
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VPSRLD       $0x1b, Z0, Z3
-	VPADDD       z00000067<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VPANDD       z000001ff<>+0(SB), Z0, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       Z3, Z4, Z4
-	VPSRLD       $0x09, Z0, Z5
-	VPANDD       z000001ff<>+0(SB), Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       Z3, Z5, Z5
-	VPSRLD       $0x12, Z0, Z0
-	VPANDD       z000001ff<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       Z3, Z0, Z0
-	VMOVDQU32    (DX), Z3
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (DX), Z1
+	VPADDD       64(CX), Z1, Z1
+	VMOVDQU32    Z1, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X1
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(DX), Z2
+	VPADDD       (CX), Z2, Z2
+	VMOVDQU32    Z2, (SI)
+	MOVLQSX      (SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      4(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      8(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      12(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      16(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      20(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      24(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      28(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
+	MOVLQSX      32(SI), R8
+	VMOVD        (BX)(R8*1), X4
+	MOVLQSX      36(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
+	MOVLQSX      40(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
+	MOVLQSX      44(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
+	MOVLQSX      48(SI), R8
+	VMOVD        (BX)(R8*1), X2
+	MOVLQSX      52(SI), R8
+	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	MOVLQSX      56(SI), R8
+	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	MOVLQSX      60(SI), R8
+	VPINSRD      $0x03, (BX)(R8*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(DX), Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, (SI)
 	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
+	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
+	VPINSRD      $0x01, (BX)(R8*1), X3, X3
 	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
+	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (BX)(R8*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
+	VMOVD        (BX)(R8*1), X4
 	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
+	VPINSRD      $0x01, (BX)(R8*1), X4, X4
 	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
+	VPINSRD      $0x02, (BX)(R8*1), X4, X4
 	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
+	VPINSRD      $0x03, (BX)(R8*1), X4, X4
 	MOVLQSX      48(SI), R8
 	VMOVD        (BX)(R8*1), X3
 	MOVLQSX      52(SI), R8
@@ -20027,158 +22562,99 @@ again1:
 	VPINSRD      $0x02, (BX)(R8*1), X3, X3
 	MOVLQSX      60(SI), R8
 	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPSRLD       $0x1b, Z3, Z6
-	VPADDD       z00000067<>+0(SB), Z6, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VPANDD       z000001ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z6, Z7, Z7
-	VPSRLD       $0x09, Z3, Z8
-	VPANDD       z000001ff<>+0(SB), Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       Z6, Z8, Z8
-	VPSRLD       $0x12, Z3, Z3
-	VPANDD       z000001ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z6, Z3, Z3
-	VMOVUPS      128(CX), Z6
-	VSUBPS       Z4, Z7, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	VSUBPS       Z5, Z8, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z5, Z5
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z6, Z3, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVDQU32    64(DX), Z3
-	VPADDD       (CX), Z3, Z3
-	VMOVDQU32    Z3, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X3
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X3, X3
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X3, X3
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VPSRLD       $0x1b, Z3, Z6
-	VPADDD       z00000067<>+0(SB), Z6, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VPANDD       z000001ff<>+0(SB), Z3, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z6, Z7, Z7
-	VPSRLD       $0x09, Z3, Z8
-	VPANDD       z000001ff<>+0(SB), Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       Z6, Z8, Z8
-	VPSRLD       $0x12, Z3, Z3
-	VPANDD       z000001ff<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z6, Z3, Z3
-	VMOVDQU32    64(DX), Z6
-	VPADDD       64(CX), Z6, Z6
-	VMOVDQU32    Z6, (SI)
-	MOVLQSX      (SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      4(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      8(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      12(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      16(SI), R8
-	VMOVD        (BX)(R8*1), X2
-	MOVLQSX      20(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X2, X2
-	MOVLQSX      24(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X2, X2
-	MOVLQSX      28(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	MOVLQSX      32(SI), R8
-	VMOVD        (BX)(R8*1), X1
-	MOVLQSX      36(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X1, X1
-	MOVLQSX      40(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X1, X1
-	MOVLQSX      44(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X1, X1
-	MOVLQSX      48(SI), R8
-	VMOVD        (BX)(R8*1), X6
-	MOVLQSX      52(SI), R8
-	VPINSRD      $0x01, (BX)(R8*1), X6, X6
-	MOVLQSX      56(SI), R8
-	VPINSRD      $0x02, (BX)(R8*1), X6, X6
-	MOVLQSX      60(SI), R8
-	VPINSRD      $0x03, (BX)(R8*1), X6, X6
-	VINSERTI32X4 $0x01, X6, Y1, Y6
-	VINSERTI64X4 $0x01, Y6, Z2, Z6
-	VPSRLD       $0x1b, Z6, Z9
-	VPADDD       z00000067<>+0(SB), Z9, Z9
-	VPSLLD       $0x17, Z9, Z9
-	VPANDD       z000001ff<>+0(SB), Z6, Z10
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VPSRLD       $0x1b, Z0, Z8
+	VPADDD       z00000067<>+0(SB), Z8, Z8
+	VPSLLD       $0x17, Z8, Z8
+	VPANDD       z000001ff<>+0(SB), Z0, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       Z8, Z9, Z9
+	VPSRLD       $0x09, Z0, Z10
+	VPANDD       z000001ff<>+0(SB), Z10, Z10
 	VCVTDQ2PS    Z10, Z10
-	VMULPS       Z9, Z10, Z10
-	VPSRLD       $0x09, Z6, Z11
+	VMULPS       Z8, Z10, Z10
+	VPSRLD       $0x12, Z0, Z0
+	VPANDD       z000001ff<>+0(SB), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z8, Z0, Z0
+	VPSRLD       $0x1b, Z1, Z8
+	VPADDD       z00000067<>+0(SB), Z8, Z8
+	VPSLLD       $0x17, Z8, Z8
+	VPANDD       z000001ff<>+0(SB), Z1, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       Z8, Z11, Z11
+	VPSRLD       $0x09, Z1, Z12
+	VPANDD       z000001ff<>+0(SB), Z12, Z12
+	VCVTDQ2PS    Z12, Z12
+	VMULPS       Z8, Z12, Z12
+	VPSRLD       $0x12, Z1, Z1
+	VPANDD       z000001ff<>+0(SB), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VMOVUPS      128(CX), Z8
+	VSUBPS       Z9, Z11, Z11
+	VMULPS       Z8, Z11, Z11
+	VADDPS       Z11, Z9, Z9
+	VSUBPS       Z10, Z12, Z11
+	VMULPS       Z8, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VPSRLD       $0x1b, Z2, Z1
+	VPADDD       z00000067<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z1, Z1
+	VPANDD       z000001ff<>+0(SB), Z2, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z1, Z8, Z8
+	VPSRLD       $0x09, Z2, Z11
 	VPANDD       z000001ff<>+0(SB), Z11, Z11
 	VCVTDQ2PS    Z11, Z11
-	VMULPS       Z9, Z11, Z11
-	VPSRLD       $0x12, Z6, Z6
-	VPANDD       z000001ff<>+0(SB), Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VMOVUPS      128(CX), Z9
-	VSUBPS       Z7, Z10, Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z10, Z7, Z7
-	VSUBPS       Z8, Z11, Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z10, Z8, Z8
-	VSUBPS       Z3, Z6, Z6
-	VMULPS       Z9, Z6, Z6
-	VADDPS       Z6, Z3, Z3
-	VMOVUPS      128(DX), Z6
-	VSUBPS       Z4, Z7, Z7
-	VMULPS       Z6, Z7, Z7
-	VADDPS       Z7, Z4, Z4
-	VMOVUPS      Z4, (AX)
-	VSUBPS       Z5, Z8, Z4
-	VMULPS       Z6, Z4, Z4
-	VADDPS       Z4, Z5, Z4
-	VMOVUPS      Z4, 1024(AX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z6, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VMULPS       Z1, Z11, Z11
+	VPSRLD       $0x12, Z2, Z2
+	VPANDD       z000001ff<>+0(SB), Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z1, Z2, Z1
+	VPSRLD       $0x1b, Z3, Z2
+	VPADDD       z00000067<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VPANDD       z000001ff<>+0(SB), Z3, Z12
+	VCVTDQ2PS    Z12, Z12
+	VMULPS       Z2, Z12, Z12
+	VPSRLD       $0x09, Z3, Z13
+	VPANDD       z000001ff<>+0(SB), Z13, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z2, Z13, Z13
+	VPSRLD       $0x12, Z3, Z3
+	VPANDD       z000001ff<>+0(SB), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       Z2, Z3, Z2
+	VMOVUPS      128(CX), Z3
+	VSUBPS       Z8, Z12, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z11, Z13, Z12
+	VMULPS       Z3, Z12, Z12
+	VADDPS       Z12, Z11, Z11
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      128(DX), Z2
+	VSUBPS       Z9, Z8, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z9, Z3
+	VMOVUPS      Z3, (AX)
+	VSUBPS       Z10, Z11, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z10, Z3
+	VMOVUPS      Z3, 1024(AX)
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 2048(AX)
 	VPBROADCASTD z3f800000<>+0(SB), Z0
 	VMOVUPS      Z0, 3072(AX)
@@ -20306,96 +22782,114 @@ TEXT ·avx512QuadTable1(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), R8
 
 again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000001<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
 	VMOVDQU32    Z0, (DI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
 	MOVLQSX      20(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
 	MOVLQSX      24(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
 	MOVLQSX      28(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
 	MOVLQSX      52(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
 	MOVLQSX      56(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
 	MOVLQSX      60(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 64(AX), Z4
-	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R9)(Z3*4), K1, Z4
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 68(AX), Z5
-	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R9)(Z3*4), K1, Z5
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 72(AX), Z6
-	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R9)(Z3*4), K1, Z6
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z0, Z0
-	VPBROADCASTD 76(AX), Z3
-	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R9)(Z0*4), K1, Z3
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z000000ff<>+0(SB), Z1, Z0
+	VPSRLD       $0x08, Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z2
+	VPSRLD       $0x08, Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (BX), Z0
-	VPADDD       64(DX), Z0, Z0
+	VPADDD       (DX), Z0, Z0
 	VMOVDQU32    Z0, (DI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(DI), R9
 	VPINSRB      $0x00, (SI)(R9*1), X0, X0
@@ -20405,16 +22899,16 @@ again1:
 	VPINSRB      $0x08, (SI)(R9*1), X0, X0
 	MOVLQSX      28(DI), R9
 	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(DI), R9
 	VPINSRB      $0x00, (SI)(R9*1), X0, X0
@@ -20424,69 +22918,64 @@ again1:
 	VPINSRB      $0x08, (SI)(R9*1), X0, X0
 	MOVLQSX      60(DI), R9
 	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 64(AX), Z8
-	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R9)(Z7*4), K1, Z8
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 68(AX), Z9
-	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R9)(Z7*4), K1, Z9
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 72(AX), Z10
-	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R9)(Z7*4), K1, Z10
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z0, Z0
-	VPBROADCASTD 76(AX), Z7
-	VPANDD       Z7, Z0, Z0
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R9)(Z0*4), K1, Z7
-	VMOVUPS      128(DX), Z0
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z5, Z9, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z6, Z10, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(BX), Z3
-	VPADDD       (DX), Z3, Z3
-	VMOVDQU32    Z3, (DI)
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
 	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
 	VPXOR        X2, X2, X2
 	MOVLQSX      16(DI), R9
 	VPINSRB      $0x00, (SI)(R9*1), X2, X2
@@ -20496,94 +22985,59 @@ again1:
 	VPINSRB      $0x08, (SI)(R9*1), X2, X2
 	MOVLQSX      28(DI), R9
 	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
-	VPXOR        X3, X3, X3
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
 	MOVLQSX      48(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X3, X3
+	VPINSRB      $0x00, (SI)(R9*1), X2, X2
 	MOVLQSX      52(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X3, X3
+	VPINSRB      $0x04, (SI)(R9*1), X2, X2
 	MOVLQSX      56(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X3, X3
+	VPINSRB      $0x08, (SI)(R9*1), X2, X2
 	MOVLQSX      60(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 64(AX), Z8
-	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R9)(Z7*4), K1, Z8
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 68(AX), Z9
-	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R9)(Z7*4), K1, Z9
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 72(AX), Z10
-	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R9)(Z7*4), K1, Z10
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z3, Z3
-	VPBROADCASTD 76(AX), Z7
-	VPANDD       Z7, Z3, Z3
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R9)(Z3*4), K1, Z7
+	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(BX), Z3
 	VPADDD       64(DX), Z3, Z3
 	VMOVDQU32    Z3, (DI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
-	VPXOR        X2, X2, X2
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X3, X3, X3
 	MOVLQSX      16(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X2, X2
+	VPINSRB      $0x00, (SI)(R9*1), X3, X3
 	MOVLQSX      20(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X2, X2
+	VPINSRB      $0x04, (SI)(R9*1), X3, X3
 	MOVLQSX      24(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X2, X2
+	VPINSRB      $0x08, (SI)(R9*1), X3, X3
 	MOVLQSX      28(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
 	VPXOR        X3, X3, X3
 	MOVLQSX      48(DI), R9
 	VPINSRB      $0x00, (SI)(R9*1), X3, X3
@@ -20593,73 +23047,197 @@ again1:
 	VPINSRB      $0x08, (SI)(R9*1), X3, X3
 	MOVLQSX      60(DI), R9
 	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VMOVQ        32(AX), X4
+	VPSRLD       X4, Z0, Z6
+	VPBROADCASTD 64(AX), Z7
+	VPANDD       Z7, Z6, Z6
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R9)(Z6*4), K1, Z7
+	VMOVQ        40(AX), X4
+	VPSRLD       X4, Z0, Z6
+	VPBROADCASTD 68(AX), Z8
+	VPANDD       Z8, Z6, Z6
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R9)(Z6*4), K1, Z8
+	VMOVQ        48(AX), X4
+	VPSRLD       X4, Z0, Z6
+	VPBROADCASTD 72(AX), Z9
+	VPANDD       Z9, Z6, Z6
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R9)(Z6*4), K1, Z9
+	VMOVQ        56(AX), X4
+	VPSRLD       X4, Z0, Z0
+	VPBROADCASTD 76(AX), Z6
+	VPANDD       Z6, Z0, Z0
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R9)(Z0*4), K1, Z6
+	VMOVQ        32(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 64(AX), Z10
+	VPANDD       Z10, Z0, Z0
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R9)(Z0*4), K1, Z10
+	VMOVQ        40(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 68(AX), Z11
+	VPANDD       Z11, Z0, Z0
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R9)(Z0*4), K1, Z11
+	VMOVQ        48(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 72(AX), Z12
+	VPANDD       Z12, Z0, Z0
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z12
+	VPGATHERDD   (R9)(Z0*4), K1, Z12
+	VMOVQ        56(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 76(AX), Z1
+	VPANDD       Z1, Z0, Z0
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z1
+	VPGATHERDD   (R9)(Z0*4), K1, Z1
+	VMOVUPS      128(DX), Z0
+	VSUBPS       Z7, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z7, Z7
+	VSUBPS       Z8, Z11, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z8, Z8
+	VSUBPS       Z9, Z12, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z9, Z9
+	VSUBPS       Z6, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z6, Z0
 	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 64(AX), Z6
+	VPANDD       Z6, Z1, Z1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R9)(Z1*4), K1, Z6
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 68(AX), Z10
+	VPANDD       Z10, Z1, Z1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R9)(Z1*4), K1, Z10
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 72(AX), Z11
+	VPANDD       Z11, Z1, Z1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R9)(Z1*4), K1, Z11
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 76(AX), Z2
+	VPANDD       Z2, Z1, Z1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z2
+	VPGATHERDD   (R9)(Z1*4), K1, Z2
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z1
 	VPBROADCASTD 64(AX), Z12
-	VPANDD       Z12, Z11, Z11
+	VPANDD       Z12, Z1, Z1
 	MOVQ         (AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z12
-	VPGATHERDD   (R9)(Z11*4), K1, Z12
+	VPGATHERDD   (R9)(Z1*4), K1, Z12
 	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPSRLD       X1, Z3, Z1
 	VPBROADCASTD 68(AX), Z13
-	VPANDD       Z13, Z11, Z11
+	VPANDD       Z13, Z1, Z1
 	MOVQ         8(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z13
-	VPGATHERDD   (R9)(Z11*4), K1, Z13
+	VPGATHERDD   (R9)(Z1*4), K1, Z13
 	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPSRLD       X1, Z3, Z1
 	VPBROADCASTD 72(AX), Z14
-	VPANDD       Z14, Z11, Z11
+	VPANDD       Z14, Z1, Z1
 	MOVQ         16(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z14
-	VPGATHERDD   (R9)(Z11*4), K1, Z14
+	VPGATHERDD   (R9)(Z1*4), K1, Z14
 	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z3, Z3
-	VPBROADCASTD 76(AX), Z11
-	VPANDD       Z11, Z3, Z3
+	VPSRLD       X1, Z3, Z1
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z1, Z1
 	MOVQ         24(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z11
-	VPGATHERDD   (R9)(Z3*4), K1, Z11
-	VMOVUPS      128(DX), Z3
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z9, Z13, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z9, Z9
-	VSUBPS       Z10, Z14, Z12
-	VMULPS       Z3, Z12, Z12
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R9)(Z1*4), K1, Z3
+	VMOVUPS      128(DX), Z1
+	VSUBPS       Z6, Z12, Z12
+	VMULPS       Z1, Z12, Z12
+	VADDPS       Z12, Z6, Z6
+	VSUBPS       Z10, Z13, Z12
+	VMULPS       Z1, Z12, Z12
 	VADDPS       Z12, Z10, Z10
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
+	VSUBPS       Z11, Z14, Z12
+	VMULPS       Z1, Z12, Z12
+	VADDPS       Z12, Z11, Z11
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(BX), Z2
+	VSUBPS       Z7, Z6, Z3
+	VMULPS       Z2, Z3, Z3
 	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(BX), Z7
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      Z4, (CX)
-	VSUBPS       Z5, Z9, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z5, Z4
-	VMOVUPS      Z4, 1024(CX)
-	VSUBPS       Z6, Z10, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z6, Z4
-	VMOVUPS      Z4, 2048(CX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z3, (CX)
+	VSUBPS       Z8, Z10, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z8, Z3
+	VMOVUPS      Z3, 1024(CX)
+	VSUBPS       Z9, Z11, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z9, Z3
+	VMOVUPS      Z3, 2048(CX)
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
@@ -20785,96 +23363,106 @@ TEXT ·avx512QuadTable2(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), R8
 
 again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
 	VMOVDQU32    Z0, (DI)
-	VPXOR        X1, X1, X1
 	MOVLQSX      (DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      4(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
-	VPXOR        X0, X0, X0
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      16(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	VMOVD        (SI)(R9*1), X0
 	MOVLQSX      20(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
 	MOVLQSX      24(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
 	MOVLQSX      28(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
 	MOVLQSX      32(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      36(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
-	VPXOR        X0, X0, X0
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      48(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	VMOVD        (SI)(R9*1), X0
 	MOVLQSX      52(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
 	MOVLQSX      56(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
 	MOVLQSX      60(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 64(AX), Z4
-	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R9)(Z3*4), K1, Z4
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 68(AX), Z5
-	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R9)(Z3*4), K1, Z5
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 72(AX), Z6
-	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R9)(Z3*4), K1, Z6
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z0, Z0
-	VPBROADCASTD 76(AX), Z3
-	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R9)(Z0*4), K1, Z3
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (BX), Z0
-	VPADDD       64(DX), Z0, Z0
+	VPADDD       (DX), Z0, Z0
 	VMOVDQU32    Z0, (DI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      16(DI), R9
 	VPINSRW      $0x00, (SI)(R9*1), X0, X0
@@ -20884,16 +23472,16 @@ again1:
 	VPINSRW      $0x04, (SI)(R9*1), X0, X0
 	MOVLQSX      28(DI), R9
 	VPINSRW      $0x06, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
 	VPXOR        X0, X0, X0
 	MOVLQSX      48(DI), R9
 	VPINSRW      $0x00, (SI)(R9*1), X0, X0
@@ -20903,69 +23491,64 @@ again1:
 	VPINSRW      $0x04, (SI)(R9*1), X0, X0
 	MOVLQSX      60(DI), R9
 	VPINSRW      $0x06, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 64(AX), Z8
-	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R9)(Z7*4), K1, Z8
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 68(AX), Z9
-	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R9)(Z7*4), K1, Z9
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 72(AX), Z10
-	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R9)(Z7*4), K1, Z10
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z0, Z0
-	VPBROADCASTD 76(AX), Z7
-	VPANDD       Z7, Z0, Z0
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R9)(Z0*4), K1, Z7
-	VMOVUPS      128(DX), Z0
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z5, Z9, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z6, Z10, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(BX), Z3
-	VPADDD       (DX), Z3, Z3
-	VMOVDQU32    Z3, (DI)
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
 	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
 	VPXOR        X2, X2, X2
 	MOVLQSX      16(DI), R9
 	VPINSRW      $0x00, (SI)(R9*1), X2, X2
@@ -20975,94 +23558,59 @@ again1:
 	VPINSRW      $0x04, (SI)(R9*1), X2, X2
 	MOVLQSX      28(DI), R9
 	VPINSRW      $0x06, (SI)(R9*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
-	VPXOR        X3, X3, X3
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
 	MOVLQSX      48(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X3, X3
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
 	MOVLQSX      52(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X3, X3
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
 	MOVLQSX      56(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X3, X3
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
 	MOVLQSX      60(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 64(AX), Z8
-	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R9)(Z7*4), K1, Z8
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 68(AX), Z9
-	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R9)(Z7*4), K1, Z9
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 72(AX), Z10
-	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R9)(Z7*4), K1, Z10
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z3, Z3
-	VPBROADCASTD 76(AX), Z7
-	VPANDD       Z7, Z3, Z3
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R9)(Z3*4), K1, Z7
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(BX), Z3
 	VPADDD       64(DX), Z3, Z3
 	VMOVDQU32    Z3, (DI)
-	VPXOR        X1, X1, X1
+	VPXOR        X4, X4, X4
 	MOVLQSX      (DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      4(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
-	VPXOR        X2, X2, X2
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X3, X3, X3
 	MOVLQSX      16(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	VPINSRW      $0x00, (SI)(R9*1), X3, X3
 	MOVLQSX      20(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	VPINSRW      $0x02, (SI)(R9*1), X3, X3
 	MOVLQSX      24(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	VPINSRW      $0x04, (SI)(R9*1), X3, X3
 	MOVLQSX      28(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
-	VPXOR        X1, X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
 	MOVLQSX      32(DI), R9
-	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
 	MOVLQSX      36(DI), R9
-	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
 	VPXOR        X3, X3, X3
 	MOVLQSX      48(DI), R9
 	VPINSRW      $0x00, (SI)(R9*1), X3, X3
@@ -21072,73 +23620,197 @@ again1:
 	VPINSRW      $0x04, (SI)(R9*1), X3, X3
 	MOVLQSX      60(DI), R9
 	VPINSRW      $0x06, (SI)(R9*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VMOVQ        32(AX), X4
+	VPSRLD       X4, Z0, Z6
+	VPBROADCASTD 64(AX), Z7
+	VPANDD       Z7, Z6, Z6
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z7
+	VPGATHERDD   (R9)(Z6*4), K1, Z7
+	VMOVQ        40(AX), X4
+	VPSRLD       X4, Z0, Z6
+	VPBROADCASTD 68(AX), Z8
+	VPANDD       Z8, Z6, Z6
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R9)(Z6*4), K1, Z8
+	VMOVQ        48(AX), X4
+	VPSRLD       X4, Z0, Z6
+	VPBROADCASTD 72(AX), Z9
+	VPANDD       Z9, Z6, Z6
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R9)(Z6*4), K1, Z9
+	VMOVQ        56(AX), X4
+	VPSRLD       X4, Z0, Z0
+	VPBROADCASTD 76(AX), Z6
+	VPANDD       Z6, Z0, Z0
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R9)(Z0*4), K1, Z6
+	VMOVQ        32(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 64(AX), Z10
+	VPANDD       Z10, Z0, Z0
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R9)(Z0*4), K1, Z10
+	VMOVQ        40(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 68(AX), Z11
+	VPANDD       Z11, Z0, Z0
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R9)(Z0*4), K1, Z11
+	VMOVQ        48(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 72(AX), Z12
+	VPANDD       Z12, Z0, Z0
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z12
+	VPGATHERDD   (R9)(Z0*4), K1, Z12
+	VMOVQ        56(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 76(AX), Z1
+	VPANDD       Z1, Z0, Z0
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z1
+	VPGATHERDD   (R9)(Z0*4), K1, Z1
+	VMOVUPS      128(DX), Z0
+	VSUBPS       Z7, Z10, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z7, Z7
+	VSUBPS       Z8, Z11, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z8, Z8
+	VSUBPS       Z9, Z12, Z10
+	VMULPS       Z0, Z10, Z10
+	VADDPS       Z10, Z9, Z9
+	VSUBPS       Z6, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z6, Z0
 	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 64(AX), Z6
+	VPANDD       Z6, Z1, Z1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z6
+	VPGATHERDD   (R9)(Z1*4), K1, Z6
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 68(AX), Z10
+	VPANDD       Z10, Z1, Z1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R9)(Z1*4), K1, Z10
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 72(AX), Z11
+	VPANDD       Z11, Z1, Z1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R9)(Z1*4), K1, Z11
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 76(AX), Z2
+	VPANDD       Z2, Z1, Z1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z2
+	VPGATHERDD   (R9)(Z1*4), K1, Z2
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z1
 	VPBROADCASTD 64(AX), Z12
-	VPANDD       Z12, Z11, Z11
+	VPANDD       Z12, Z1, Z1
 	MOVQ         (AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z12
-	VPGATHERDD   (R9)(Z11*4), K1, Z12
+	VPGATHERDD   (R9)(Z1*4), K1, Z12
 	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPSRLD       X1, Z3, Z1
 	VPBROADCASTD 68(AX), Z13
-	VPANDD       Z13, Z11, Z11
+	VPANDD       Z13, Z1, Z1
 	MOVQ         8(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z13
-	VPGATHERDD   (R9)(Z11*4), K1, Z13
+	VPGATHERDD   (R9)(Z1*4), K1, Z13
 	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPSRLD       X1, Z3, Z1
 	VPBROADCASTD 72(AX), Z14
-	VPANDD       Z14, Z11, Z11
+	VPANDD       Z14, Z1, Z1
 	MOVQ         16(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z14
-	VPGATHERDD   (R9)(Z11*4), K1, Z14
+	VPGATHERDD   (R9)(Z1*4), K1, Z14
 	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z3, Z3
-	VPBROADCASTD 76(AX), Z11
-	VPANDD       Z11, Z3, Z3
+	VPSRLD       X1, Z3, Z1
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z1, Z1
 	MOVQ         24(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z11
-	VPGATHERDD   (R9)(Z3*4), K1, Z11
-	VMOVUPS      128(DX), Z3
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z9, Z13, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z9, Z9
-	VSUBPS       Z10, Z14, Z12
-	VMULPS       Z3, Z12, Z12
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R9)(Z1*4), K1, Z3
+	VMOVUPS      128(DX), Z1
+	VSUBPS       Z6, Z12, Z12
+	VMULPS       Z1, Z12, Z12
+	VADDPS       Z12, Z6, Z6
+	VSUBPS       Z10, Z13, Z12
+	VMULPS       Z1, Z12, Z12
 	VADDPS       Z12, Z10, Z10
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
+	VSUBPS       Z11, Z14, Z12
+	VMULPS       Z1, Z12, Z12
+	VADDPS       Z12, Z11, Z11
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(BX), Z2
+	VSUBPS       Z7, Z6, Z3
+	VMULPS       Z2, Z3, Z3
 	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(BX), Z7
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      Z4, (CX)
-	VSUBPS       Z5, Z9, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z5, Z4
-	VMOVUPS      Z4, 1024(CX)
-	VSUBPS       Z6, Z10, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z6, Z4
-	VMOVUPS      Z4, 2048(CX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z3, (CX)
+	VSUBPS       Z8, Z10, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z8, Z3
+	VMOVUPS      Z3, 1024(CX)
+	VSUBPS       Z9, Z11, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z9, Z3
+	VMOVUPS      Z3, 2048(CX)
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX
@@ -21260,91 +23932,119 @@ TEXT ·avx512QuadTable4(SB), NOSPLIT, $128-64
 	MOVQ n+56(FP), R8
 
 again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
 	VMOVDQU32    (BX), Z0
 	VPADDD       (DX), Z0, Z0
 	VMOVDQU32    Z0, (DI)
 	MOVLQSX      (DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVQ        (SI)(R9*1), X4
 	MOVLQSX      4(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VMOVHPS      (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VMOVQ        (SI)(R9*1), X5
 	MOVLQSX      12(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VMOVHPS      (SI)(R9*1), X5, X5
 	MOVLQSX      16(DI), R9
-	VMOVD        (SI)(R9*1), X0
+	VMOVQ        (SI)(R9*1), X0
 	MOVLQSX      20(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	VMOVHPS      (SI)(R9*1), X0, X0
 	MOVLQSX      24(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	VMOVQ        (SI)(R9*1), X1
 	MOVLQSX      28(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VMOVHPS      (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
 	MOVLQSX      32(DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVQ        (SI)(R9*1), X4
 	MOVLQSX      36(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VMOVHPS      (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VMOVQ        (SI)(R9*1), X5
 	MOVLQSX      44(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VMOVHPS      (SI)(R9*1), X5, X5
 	MOVLQSX      48(DI), R9
-	VMOVD        (SI)(R9*1), X0
+	VMOVQ        (SI)(R9*1), X1
 	MOVLQSX      52(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	VMOVHPS      (SI)(R9*1), X1, X1
 	MOVLQSX      56(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	VMOVQ        (SI)(R9*1), X0
 	MOVLQSX      60(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 64(AX), Z4
-	VPANDD       Z4, Z3, Z3
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z4
-	VPGATHERDD   (R9)(Z3*4), K1, Z4
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 68(AX), Z5
-	VPANDD       Z5, Z3, Z3
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z5
-	VPGATHERDD   (R9)(Z3*4), K1, Z5
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z0, Z3
-	VPBROADCASTD 72(AX), Z6
-	VPANDD       Z6, Z3, Z3
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z6
-	VPGATHERDD   (R9)(Z3*4), K1, Z6
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z0, Z0
-	VPBROADCASTD 76(AX), Z3
-	VPANDD       Z3, Z0, Z0
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z3
-	VPGATHERDD   (R9)(Z0*4), K1, Z3
+	VMOVHPS      (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      12(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      16(DI), R9
+	VMOVQ        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VMOVHPS      (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VMOVQ        (SI)(R9*1), X3
+	MOVLQSX      28(DI), R9
+	VMOVHPS      (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      44(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      48(DI), R9
+	VMOVQ        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VMOVHPS      (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VMOVQ        (SI)(R9*1), X2
+	MOVLQSX      60(DI), R9
+	VMOVHPS      (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
 	VMOVDQU32    (BX), Z0
-	VPADDD       64(DX), Z0, Z0
+	VPADDD       (DX), Z0, Z0
 	VMOVDQU32    Z0, (DI)
 	MOVLQSX      (DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      4(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      16(DI), R9
 	VMOVD        (SI)(R9*1), X0
 	MOVLQSX      20(DI), R9
@@ -21353,15 +24053,15 @@ again1:
 	VPINSRD      $0x02, (SI)(R9*1), X0, X0
 	MOVLQSX      28(DI), R9
 	VPINSRD      $0x03, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VINSERTI32X4 $0x01, X0, Y4, Y6
 	MOVLQSX      32(DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      36(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      48(DI), R9
 	VMOVD        (SI)(R9*1), X0
 	MOVLQSX      52(DI), R9
@@ -21370,68 +24070,59 @@ again1:
 	VPINSRD      $0x02, (SI)(R9*1), X0, X0
 	MOVLQSX      60(DI), R9
 	VPINSRD      $0x03, (SI)(R9*1), X0, X0
-	VINSERTI32X4 $0x01, X0, Y1, Y0
-	VINSERTI64X4 $0x01, Y0, Z2, Z0
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 64(AX), Z8
-	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R9)(Z7*4), K1, Z8
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 68(AX), Z9
-	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R9)(Z7*4), K1, Z9
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z0, Z7
-	VPBROADCASTD 72(AX), Z10
-	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R9)(Z7*4), K1, Z10
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z0, Z0
-	VPBROADCASTD 76(AX), Z7
-	VPANDD       Z7, Z0, Z0
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R9)(Z0*4), K1, Z7
-	VMOVUPS      128(DX), Z0
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z5, Z9, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z5, Z5
-	VSUBPS       Z6, Z10, Z8
-	VMULPS       Z0, Z8, Z8
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z3, Z7, Z7
-	VMULPS       Z0, Z7, Z0
-	VADDPS       Z0, Z3, Z0
-	VMOVDQU32    64(BX), Z3
-	VPADDD       (DX), Z3, Z3
-	VMOVDQU32    Z3, (DI)
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
 	MOVLQSX      (DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      4(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
 	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      16(DI), R9
 	VMOVD        (SI)(R9*1), X2
 	MOVLQSX      20(DI), R9
@@ -21440,89 +24131,54 @@ again1:
 	VPINSRD      $0x02, (SI)(R9*1), X2, X2
 	MOVLQSX      28(DI), R9
 	VPINSRD      $0x03, (SI)(R9*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
 	MOVLQSX      32(DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      36(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      48(DI), R9
-	VMOVD        (SI)(R9*1), X3
+	VMOVD        (SI)(R9*1), X2
 	MOVLQSX      52(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
 	MOVLQSX      56(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
 	MOVLQSX      60(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 64(AX), Z8
-	VPANDD       Z8, Z7, Z7
-	MOVQ         (AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z8
-	VPGATHERDD   (R9)(Z7*4), K1, Z8
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 68(AX), Z9
-	VPANDD       Z9, Z7, Z7
-	MOVQ         8(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z9
-	VPGATHERDD   (R9)(Z7*4), K1, Z9
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z3, Z7
-	VPBROADCASTD 72(AX), Z10
-	VPANDD       Z10, Z7, Z7
-	MOVQ         16(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z10
-	VPGATHERDD   (R9)(Z7*4), K1, Z10
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z3, Z3
-	VPBROADCASTD 76(AX), Z7
-	VPANDD       Z7, Z3, Z3
-	MOVQ         24(AX), R9
-	MOVL         $0x0000ffff, R10
-	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z7
-	VPGATHERDD   (R9)(Z3*4), K1, Z7
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
 	VMOVDQU32    64(BX), Z3
 	VPADDD       64(DX), Z3, Z3
 	VMOVDQU32    Z3, (DI)
 	MOVLQSX      (DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      4(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      8(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      12(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      16(DI), R9
-	VMOVD        (SI)(R9*1), X2
+	VMOVD        (SI)(R9*1), X3
 	MOVLQSX      20(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
 	MOVLQSX      24(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
 	MOVLQSX      28(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X2, X2
-	VINSERTI32X4 $0x01, X2, Y1, Y2
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
 	MOVLQSX      32(DI), R9
-	VMOVD        (SI)(R9*1), X1
+	VMOVD        (SI)(R9*1), X4
 	MOVLQSX      36(DI), R9
-	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
 	MOVLQSX      40(DI), R9
-	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
 	MOVLQSX      44(DI), R9
-	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
 	MOVLQSX      48(DI), R9
 	VMOVD        (SI)(R9*1), X3
 	MOVLQSX      52(DI), R9
@@ -21531,73 +24187,197 @@ again1:
 	VPINSRD      $0x02, (SI)(R9*1), X3, X3
 	MOVLQSX      60(DI), R9
 	VPINSRD      $0x03, (SI)(R9*1), X3, X3
-	VINSERTI32X4 $0x01, X3, Y1, Y3
-	VINSERTI64X4 $0x01, Y3, Z2, Z3
-	VMOVQ        32(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	VMOVQ        32(AX), X4
+	VPSRLD       X4, Z0, Z8
+	VPBROADCASTD 64(AX), Z9
+	VPANDD       Z9, Z8, Z8
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z9
+	VPGATHERDD   (R9)(Z8*4), K1, Z9
+	VMOVQ        40(AX), X4
+	VPSRLD       X4, Z0, Z8
+	VPBROADCASTD 68(AX), Z10
+	VPANDD       Z10, Z8, Z8
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z10
+	VPGATHERDD   (R9)(Z8*4), K1, Z10
+	VMOVQ        48(AX), X4
+	VPSRLD       X4, Z0, Z8
+	VPBROADCASTD 72(AX), Z11
+	VPANDD       Z11, Z8, Z8
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z11
+	VPGATHERDD   (R9)(Z8*4), K1, Z11
+	VMOVQ        56(AX), X4
+	VPSRLD       X4, Z0, Z0
+	VPBROADCASTD 76(AX), Z8
+	VPANDD       Z8, Z0, Z0
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R9)(Z0*4), K1, Z8
+	VMOVQ        32(AX), X0
+	VPSRLD       X0, Z1, Z0
 	VPBROADCASTD 64(AX), Z12
-	VPANDD       Z12, Z11, Z11
+	VPANDD       Z12, Z0, Z0
 	MOVQ         (AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z12
-	VPGATHERDD   (R9)(Z11*4), K1, Z12
-	VMOVQ        40(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPGATHERDD   (R9)(Z0*4), K1, Z12
+	VMOVQ        40(AX), X0
+	VPSRLD       X0, Z1, Z0
 	VPBROADCASTD 68(AX), Z13
-	VPANDD       Z13, Z11, Z11
+	VPANDD       Z13, Z0, Z0
 	MOVQ         8(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z13
-	VPGATHERDD   (R9)(Z11*4), K1, Z13
-	VMOVQ        48(AX), X1
-	VPSRLD       X1, Z3, Z11
+	VPGATHERDD   (R9)(Z0*4), K1, Z13
+	VMOVQ        48(AX), X0
+	VPSRLD       X0, Z1, Z0
 	VPBROADCASTD 72(AX), Z14
-	VPANDD       Z14, Z11, Z11
+	VPANDD       Z14, Z0, Z0
 	MOVQ         16(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
 	VPBROADCASTD z00000000<>+0(SB), Z14
-	VPGATHERDD   (R9)(Z11*4), K1, Z14
-	VMOVQ        56(AX), X1
-	VPSRLD       X1, Z3, Z3
-	VPBROADCASTD 76(AX), Z11
-	VPANDD       Z11, Z3, Z3
+	VPGATHERDD   (R9)(Z0*4), K1, Z14
+	VMOVQ        56(AX), X0
+	VPSRLD       X0, Z1, Z0
+	VPBROADCASTD 76(AX), Z1
+	VPANDD       Z1, Z0, Z0
 	MOVQ         24(AX), R9
 	MOVL         $0x0000ffff, R10
 	KMOVW        R10, K1
-	VPBROADCASTD z00000000<>+0(SB), Z11
-	VPGATHERDD   (R9)(Z3*4), K1, Z11
-	VMOVUPS      128(DX), Z3
-	VSUBPS       Z8, Z12, Z12
-	VMULPS       Z3, Z12, Z12
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z9, Z13, Z12
-	VMULPS       Z3, Z12, Z12
+	VPBROADCASTD z00000000<>+0(SB), Z1
+	VPGATHERDD   (R9)(Z0*4), K1, Z1
+	VMOVUPS      128(DX), Z0
+	VSUBPS       Z9, Z12, Z12
+	VMULPS       Z0, Z12, Z12
 	VADDPS       Z12, Z9, Z9
-	VSUBPS       Z10, Z14, Z12
-	VMULPS       Z3, Z12, Z12
+	VSUBPS       Z10, Z13, Z12
+	VMULPS       Z0, Z12, Z12
 	VADDPS       Z12, Z10, Z10
-	VSUBPS       Z7, Z11, Z11
-	VMULPS       Z3, Z11, Z3
-	VADDPS       Z3, Z7, Z3
-	VMOVUPS      128(BX), Z7
-	VSUBPS       Z4, Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      Z4, (CX)
-	VSUBPS       Z5, Z9, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z5, Z4
-	VMOVUPS      Z4, 1024(CX)
-	VSUBPS       Z6, Z10, Z4
-	VMULPS       Z7, Z4, Z4
-	VADDPS       Z4, Z6, Z4
-	VMOVUPS      Z4, 2048(CX)
-	VSUBPS       Z0, Z3, Z3
-	VMULPS       Z7, Z3, Z3
-	VADDPS       Z3, Z0, Z0
+	VSUBPS       Z11, Z14, Z12
+	VMULPS       Z0, Z12, Z12
+	VADDPS       Z12, Z11, Z11
+	VSUBPS       Z8, Z1, Z1
+	VMULPS       Z0, Z1, Z0
+	VADDPS       Z0, Z8, Z0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 64(AX), Z8
+	VPANDD       Z8, Z1, Z1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z8
+	VPGATHERDD   (R9)(Z1*4), K1, Z8
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 68(AX), Z12
+	VPANDD       Z12, Z1, Z1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z12
+	VPGATHERDD   (R9)(Z1*4), K1, Z12
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 72(AX), Z13
+	VPANDD       Z13, Z1, Z1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z13
+	VPGATHERDD   (R9)(Z1*4), K1, Z13
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z2, Z1
+	VPBROADCASTD 76(AX), Z2
+	VPANDD       Z2, Z1, Z1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z2
+	VPGATHERDD   (R9)(Z1*4), K1, Z2
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Z3, Z1
+	VPBROADCASTD 64(AX), Z14
+	VPANDD       Z14, Z1, Z1
+	MOVQ         (AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z14
+	VPGATHERDD   (R9)(Z1*4), K1, Z14
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Z3, Z1
+	VPBROADCASTD 68(AX), Z15
+	VPANDD       Z15, Z1, Z1
+	MOVQ         8(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z15
+	VPGATHERDD   (R9)(Z1*4), K1, Z15
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Z3, Z1
+	VPBROADCASTD 72(AX), Z16
+	VPANDD       Z16, Z1, Z1
+	MOVQ         16(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z16
+	VPGATHERDD   (R9)(Z1*4), K1, Z16
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Z3, Z1
+	VPBROADCASTD 76(AX), Z3
+	VPANDD       Z3, Z1, Z1
+	MOVQ         24(AX), R9
+	MOVL         $0x0000ffff, R10
+	KMOVW        R10, K1
+	VPBROADCASTD z00000000<>+0(SB), Z3
+	VPGATHERDD   (R9)(Z1*4), K1, Z3
+	VMOVUPS      128(DX), Z1
+	VSUBPS       Z8, Z14, Z14
+	VMULPS       Z1, Z14, Z14
+	VADDPS       Z14, Z8, Z8
+	VSUBPS       Z12, Z15, Z14
+	VMULPS       Z1, Z14, Z14
+	VADDPS       Z14, Z12, Z12
+	VSUBPS       Z13, Z16, Z14
+	VMULPS       Z1, Z14, Z14
+	VADDPS       Z14, Z13, Z13
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z3, Z1
+	VADDPS       Z1, Z2, Z1
+	VMOVUPS      128(BX), Z2
+	VSUBPS       Z9, Z8, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z9, Z3
+	VMOVUPS      Z3, (CX)
+	VSUBPS       Z10, Z12, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z10, Z3
+	VMOVUPS      Z3, 1024(CX)
+	VSUBPS       Z11, Z13, Z3
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z11, Z3
+	VMOVUPS      Z3, 2048(CX)
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, 3072(CX)
 	ADDQ         $+64, CX
 	ADDQ         $+192, DX

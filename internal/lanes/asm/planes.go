@@ -429,7 +429,8 @@ func (g *generator) spanMix() {
 	g.wide = false
 }
 
-// spanQuad writes the function that filters between four texels, which all lie inside.
+// spanQuad writes the function that filters between four texels, which all lie inside. Where the second texel along x
+// follows the first one in all lanes of a vector, both are read at once.
 func (g *generator) spanQuad(d *decoder) {
 	g.begin("avx512Quad", "way"+d.way, "(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)",
 		"func(f, dst *byte, data []byte, x, y *byte, n int)")
@@ -438,12 +439,45 @@ func (g *generator) spanQuad(d *decoder) {
 	g.Load(g.Param("data").Base(), data)
 	sums := g.line()
 	end := g.loop()
+	var raw [2][2][]vector
+	for row := range raw {
+		for column := range raw[row] {
+			for range (d.bytes + 3) / 4 {
+				raw[row][column] = append(raw[row][column], g.ZMM())
+			}
+		}
+	}
+	offsets := func(row, column int) operand.Mem {
+		g.VMOVDQU32(g.z(g.VPADDD, at(xs, pairsSecond*column), g.z(g.VMOVDQU32, at(ys, pairsSecond*row))), sums)
+		return sums
+	}
+	neighbours := d.bytes < 16
+	if neighbours {
+		apart := g.K()
+		g.VPCMPD(notEqual, at(xs, pairsSecond), g.z(g.VPADDD, g.words(uint32(d.bytes)), g.z(g.VMOVDQU32, at(xs, 0))), apart)
+		g.KORTESTW(apart, apart)
+		g.JNE(operand.LabelRef("apart"))
+		for row := range raw {
+			g.loadNeighbours(&raw[row], d.bytes, data, offsets(row, 0))
+		}
+		g.JMP(operand.LabelRef("read"))
+		g.Label("apart")
+	}
+	for row := range raw {
+		for column := range raw[row] {
+			for i, v := range g.loadSpan(d.bytes, data, offsets(row, column)) {
+				g.VMOVDQA32(v, raw[row][column][i])
+			}
+		}
+	}
+	if neighbours {
+		g.Label("read")
+	}
 	var rows [2][4]vector
 	for row := range rows {
 		var t [2][4]vector
 		for column := range t {
-			g.VMOVDQU32(g.z(g.VPADDD, at(xs, pairsSecond*column), g.z(g.VMOVDQU32, at(ys, pairsSecond*row))), sums)
-			t[column] = d.decode(g, g.loadSpan(d.bytes, data, sums), format)
+			t[column] = d.decode(g, raw[row][column], format)
 		}
 		weights := g.z(g.VMOVUPS, at(xs, pairsWeights))
 		for c := range t[0] {
@@ -463,6 +497,21 @@ func (g *generator) spanQuad(d *decoder) {
 		g.VMOVUPS(v, at(dst, spanStride*c))
 	}
 	end(map[reg.GPVirtual]int{dst: 64, xs: pairsBytes, ys: pairsBytes})
+}
+
+// loadNeighbours reads two texels, one behind the other, at sixteen offsets: the words of the first and of the second
+// ones.
+func (g *generator) loadNeighbours(to *[2][]vector, bytes int, data reg.GPVirtual, offsets operand.Mem) {
+	both := g.loadSpan(2*bytes, data, offsets)
+	if bytes < 4 {
+		bits := 8 * bytes
+		g.VPANDD(g.words(1<<bits-1), both[0], to[0][0])
+		g.VPSRLD(operand.U8(bits), both[0], to[1][0])
+		return
+	}
+	for i, v := range both {
+		g.VMOVDQA32(v, to[4*i/bytes][i%(bytes/4)])
+	}
 }
 
 // spanRead writes the function that reads the texel at the first offsets, which lie inside.
