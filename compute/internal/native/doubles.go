@@ -84,8 +84,7 @@ func (c *compiler) unsignedToDouble() {
 func (c *compiler) doubleToFloat() {
 	t := spare[0]
 	c.one(vcvtpd2ps, t, c.reads(0))
-	c.one(vpmovzxdq, t, reg(t))
-	c.narrow(t)
+	c.packed(t)
 }
 
 // doubleToSigned saturates, and gives 0 of a NaN.
@@ -97,8 +96,7 @@ func (c *compiler) doubleToSigned() {
 	c.two(vandps, t, t, reg(u))
 	c.two(vmaxpd, t, t, c.quads(math.Float64bits(math.MinInt32)))
 	c.one(vcvttpd2dq, t, reg(t))
-	c.one(vpmovzxdq, t, reg(t))
-	c.narrow(t)
+	c.packed(t)
 }
 
 // doubleToUnsigned saturates, and gives 0 of a NaN.

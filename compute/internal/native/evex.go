@@ -2,8 +2,8 @@ package native
 
 import "farside/internal/cpuid"
 
-// Instructions that only AVX-512 has, on vectors of 256 and of 512 bits. in32 and in64 write those on lanes of 32 and of
-// 64 bits.
+// Instructions that only AVX-512 has, on vectors of 256 and of 512 bits. in32 and in64 write those on lanes of 32 and
+// of 64 bits.
 
 var (
 	vpopcnt    = opcode{1, 2, 0x55, false}
@@ -13,6 +13,8 @@ var (
 	vgetmant   = opcode{1, 3, 0x26, false}
 	vfpclass   = opcode{1, 3, 0x66, false}
 	vscalef    = opcode{1, 2, 0x2c, false}
+	vcvtqq2pd  = opcode{2, 1, 0xe6, false}
+	vcvtuqq2pd = opcode{2, 1, 0x7a, false}
 )
 
 // bits512 says whether the processor counts and turns bits of vectors.

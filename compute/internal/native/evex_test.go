@@ -92,6 +92,10 @@ func onlyEVEX(s *assembler, vectors []vector, operands []operand, add func(b ope
 				s.in64(o, dst, 0, b)
 				add(b, "%sq ymm%d, %s", name, dst, text)
 			}
+			for name, o := range map[string]opcode{"vcvtqq2pd": vcvtqq2pd, "vcvtuqq2pd": vcvtuqq2pd} {
+				s.in64(o, dst, 0, b)
+				add(b, "%s ymm%d, %s", name, dst, text)
+			}
 			s.in32(vgetexp, dst, 0, b)
 			add(b, "vgetexpps ymm%d, %s", dst, text)
 			s.in64(vgetexp, dst, 0, b)

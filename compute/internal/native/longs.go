@@ -42,6 +42,15 @@ func (c *compiler) doublesOf(dst, x, t vector, signed bool) {
 
 func integerToDouble(signed bool) func(c *compiler) {
 	return func(c *compiler) {
+		if avx512() {
+			o := vcvtuqq2pd
+			if signed {
+				o = vcvtqq2pd
+			}
+			a := c.reads(0)
+			c.in64(o, c.result(), 0, a)
+			return
+		}
 		t := spare[0]
 		c.doublesOf(t, c.vector(0, spare[1]), spare[2], signed)
 		c.move(c.result(), reg(t))
@@ -79,8 +88,7 @@ func integerToFloat(signed bool) func(c *compiler) {
 			c.doublesOf(t, fewer, u, signed)
 			c.one(vcvtpd2ps, t, reg(t))
 		}
-		c.one(vpmovzxdq, t, reg(t))
-		c.narrow(t)
+		c.packed(t)
 	}
 }
 

@@ -123,6 +123,10 @@ const quickWide = 0x1p52
 // lane by lane. All NaNs are the kernels' one.
 func remainderWide(modulus bool) func(c *compiler) {
 	return func(c *compiler) {
+		if modulus && avx512() {
+			c.modulusByMasks()
+			return
+		}
 		slow, back := c.label(), c.label()
 		a, b := c.vector(0, spare[0]), c.vector(1, spare[1])
 		q, r := spare[2], spare[3]
@@ -146,7 +150,7 @@ func remainderWide(modulus bool) func(c *compiler) {
 		c.two(vorps, r, r, reg(q))
 		c.place(back)
 		if modulus {
-			c.modulusWide(r)
+			c.modulusWide(r, c.vector(1, spare[0]))
 		}
 		c.behind(slow, back, func() { c.remainderByLane(a, b, r) })
 		c.move(c.result(), reg(r))
@@ -159,9 +163,41 @@ func (c *compiler) negative(t, v vector) vector {
 	return t
 }
 
-// modulusWide makes a remainder, in the last of spare, one with the sign of B.
-func (c *compiler) modulusWide(r vector) {
-	b, sum, t := c.vector(1, spare[0]), spare[1], spare[2]
+// modulusByMasks makes a modulus from the quotient that is rounded down. Where that was rounded to the next whole
+// number before, or the division gave a zero, what is left has another sign than B, and B is added: with one rounding,
+// as to the remainder.
+func (c *compiler) modulusByMasks() {
+	slow, back := c.label(), c.label()
+	a, b := c.vector(0, spare[0]), c.vector(1, spare[1])
+	q, r, zero := spare[2], spare[3], savedBits
+	c.two(vdivpd, q, a, reg(b))
+	c.immediate(vroundpd, q, 0, reg(q), 9)
+	c.move(r, reg(a))
+	c.two(vfnmadd231pd, r, q, reg(b))
+	c.two(vandps, q, q, c.quads(1<<63-1))
+	c.compareTo(vcmppd, quad, 1, q, c.float64s(quickWide), floatNotLess)
+	c.compareTo(vcmppd, quad, zero, r, reg(r), floatUnordered)
+	c.bits(kortest, 1, 0, zero)
+	c.jumpIf(notEqual, slow)
+	c.compareTo(vcmppd, quad, zero, r, c.quads(0), floatEqual)
+	c.two(vxorps, q, r, reg(b))
+	c.compareTo(vpcmpd, quad, 1, q, c.quads(0), isLess)
+	c.masked = 1
+	c.two(vaddpd, r, r, reg(b))
+	c.masked = zero
+	c.in64(vpand, r, b, c.quads(1<<63))
+	c.place(back)
+	c.behind(slow, back, func() {
+		c.remainderByLane(a, b, r)
+		c.modulusWide(r, b)
+	})
+	c.move(c.result(), reg(r))
+}
+
+// modulusWide makes a remainder, in the last of spare, one with the sign of a divisor.
+func (c *compiler) modulusWide(r, divisor vector) {
+	b, sum, t := spare[0], spare[1], spare[2]
+	c.move(b, reg(divisor))
 	c.two(vxorps, t, r, reg(b))
 	c.two(vpcmpgtq, t, c.zeros(sum), reg(t))
 	c.two(vaddpd, sum, r, reg(b))

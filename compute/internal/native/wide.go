@@ -260,6 +260,16 @@ func (c *compiler) narrow(t vector) {
 	c.immediate(vpermq, c.result(), 0, reg(t), 0xd8)
 }
 
+// packed makes the result of four words in the lower half of t, which is one of spare but the last.
+func (c *compiler) packed(t vector) {
+	if !c.isUpper() {
+		c.one(vmovups, c.result(), reg(t))
+		return
+	}
+	lower := c.vector(2, spare[3])
+	c.immediate(vinsertf128, c.result(), lower, reg(t), 1)
+}
+
 // lanesOf gives four lanes of operand k, which has 32 bits, in v: o makes 64 bits of them.
 func (c *compiler) lanesOf(k int, o opcode, v vector) {
 	a := c.reads(k)
