@@ -26,7 +26,7 @@ func (r Register) inSecond() Register {
 const (
 	mostInTwo   = 64  // instructions of a block that are executed for one pair before they are for the other
 	mostOfTwo   = 256 // instructions of a region for two pairs
-	mostCarried = 16  // registers of a pair that blocks of it leave to others
+	mostCarried = 12  // registers of a pair that blocks of it leave to others
 )
 
 // inTwo gives the instructions of a block for two pairs. What all lanes share is done once, so the second pair has its
