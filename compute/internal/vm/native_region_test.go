@@ -6,7 +6,8 @@ import (
 	"farside/compute/internal/program"
 )
 
-// TestEmptyAround shows that a mask which other code uses, too, is a loop's own where no lane is in it before and behind.
+// TestEmptyAround shows that a mask which other code uses, too, is a loop's own where no lane is in it around the
+// loop.
 func TestEmptyAround(t *testing.T) {
 	mask, condition := program.Register{Offset: 32, Step: 32, Size: 32}, program.Register{Offset: 64, Step: 32, Size: 32}
 	add := program.Inst{Code: program.Split, A: condition, Dst: mask}
