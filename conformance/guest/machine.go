@@ -109,11 +109,13 @@ func (m *machine) boot(ctx context.Context, accelerator string, k kernel, out st
 	if accelerator == "tcg" {
 		accel, processor = "tcg,thread=multi", "max"
 	}
+	// A busy host's clock looks unstable to the guest. Its kernel then patches itself (sched_clock), which dies under TCG:
+	// tsc=reliable.
 	qemu := exec.CommandContext(ctx, "qemu-system-x86_64",
 		"-accel", accel, "-cpu", processor, "-smp", strconv.Itoa(m.cores), "-m", m.memory,
 		"-nodefaults", "-no-reboot", "-display", "none", "-monitor", "none",
 		"-kernel", k.image(), "-initrd", filepath.Join(out, "initramfs"),
-		"-append", "console=ttyS0 panic=-1 quiet -- init",
+		"-append", "console=ttyS0 panic=-1 quiet tsc=reliable -- init",
 		"-serial", "file:"+console(out), "-serial", "stdio",
 		"-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-9p-pci,fsdev=host,mount_tag="+hostTag,
