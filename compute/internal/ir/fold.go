@@ -23,8 +23,8 @@ type foldOperands struct {
 }
 
 // fold gives a value that n, a kernel without memory, has anyway, or 0. It may rewrite n to something simpler. A
-// simpler kernel that takes n's place is folded in turn, which is never more than three deep: a subtraction becomes an
-// addition, and that one whose operand is no addition of a constant.
+// simpler kernel that takes n's place is folded in turn, which is never more than four deep: a remainder becomes a
+// subtraction of a product, and a product may become a shift.
 func (g *Graph) fold(n *Node) Value {
 	o := foldOperands{a: n.Args[0], b: n.Args[1]}
 	all := true
@@ -49,8 +49,12 @@ func (g *Graph) fold(n *Node) Value {
 		return g.foldSum(n, &o)
 	case kernel.AndI32, kernel.AndI64, kernel.OrI32, kernel.OrI64, kernel.XorI32, kernel.XorI64, kernel.NotI32:
 		return g.foldBits(n, &o)
-	case kernel.MulI32, kernel.MulI64, kernel.DivU32, kernel.RemU32, kernel.DivU64, kernel.RemU64, kernel.MulAddSat:
+	case kernel.MulI32, kernel.MulI64, kernel.DivU32, kernel.RemU32, kernel.MulAddSat:
 		return g.foldProduct(n, &o)
+	case kernel.DivU64, kernel.RemU64, kernel.DivS64, kernel.RemS64, kernel.ModS64:
+		if o.is[1] && o.known[1] != 0 {
+			return g.foldQuotient(n.Op, o.a, o.known[1])
+		}
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
 		if o.is[1] && o.known[1]&31 == 0 {
 			return o.a
@@ -152,7 +156,7 @@ func (g *Graph) foldBits(n *Node, o *foldOperands) Value {
 	return 0
 }
 
-// foldProduct folds multiplications and unsigned divisions. Those by a power of two become shifts and masks.
+// foldProduct folds multiplications, and unsigned divisions of 32 bits. Those by a power of two become shifts and masks.
 func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 	k := o.known[1]
 	power := o.is[1] && bits.OnesCount32(uint32(k)) == 1
@@ -178,14 +182,6 @@ func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 	case kernel.RemU32:
 		if power {
 			return g.Op2(kernel.AndI32, o.a, g.C32(uint32(k)-1))
-		}
-	case kernel.DivU64:
-		if o.is[1] && bits.OnesCount64(k) == 1 {
-			return g.Op2(kernel.ShrU64, o.a, wide())
-		}
-	case kernel.RemU64:
-		if o.is[1] && bits.OnesCount64(k) == 1 {
-			return g.Op2(kernel.AndI64, o.a, g.Constant(k-1, true))
 		}
 	case kernel.MulAddSat:
 		switch {

@@ -27,8 +27,7 @@ func TestEncodingOfLanes(t *testing.T) {
 	}
 	c := &compiler{assembler: s}
 	for _, g := range []general{rax, rcx, r10} {
-		for member, name := range map[uint8]string{negates: "neg", multiplies: "mul", multipliesSigns: "imul", divides: "div",
-			dividesSigns: "idiv"} {
+		for member, name := range map[uint8]string{negates: "neg", divides: "div", dividesSigns: "idiv"} {
 			c.unary(member, g)
 			add("%s %s", name, generals[g])
 		}

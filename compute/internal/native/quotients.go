@@ -1,6 +1,7 @@
 package native
 
-// Quotients, remainders and high words of 64 bits, which there are no instructions on vectors for, go lane by lane.
+// Quotients and remainders of 64 bits, which there are no instructions on vectors for, go lane by lane. High words of
+// products don't.
 
 // notNegative is of a jump behind test.
 const notNegative condition = 9
@@ -21,22 +22,50 @@ func byLane(write func(c *compiler)) func(c *compiler) {
 
 // The members of a group of instructions on rax, rdx and an operand.
 const (
-	negates         = 3
-	multiplies      = 4
-	multipliesSigns = 5
-	divides         = 6
-	dividesSigns    = 7
+	negates      = 3
+	divides      = 6
+	dividesSigns = 7
 )
 
 func (c *compiler) unary(member uint8, r general) { c.integer(true, 0xf7, member, reg(vector(r)), 0) }
 
 func (c *compiler) copy(dst, from general) { c.integer(true, 0x8b, uint8(dst), reg(vector(from)), 0) }
 
-func highWord(member uint8) func(c *compiler) {
-	return byLane(func(c *compiler) {
-		c.unary(member, rcx)
-		c.copy(rax, rdx)
-	})
+// highWord makes the high words of products: the sum of those of words with their places. Without signs they are too
+// great by the other factor where one is negative.
+func highWord(signed bool) func(c *compiler) {
+	return func(c *compiler) {
+		a, b, sum, t := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2], spare[3]
+		c.two(vpmuludq, sum, a, reg(b))
+		c.shift(shift64, right, sum, sum, 32)
+		c.shift(shift64, right, t, a, 32)
+		c.two(vpmuludq, t, t, reg(b))
+		c.two(vpaddq, sum, sum, reg(t))
+		c.shift(shift64, right, t, b, 32)
+		c.two(vpmuludq, t, t, reg(a))
+		high, u := spare[0], spare[1]
+		c.shift(shift64, right, high, a, 32)
+		c.shift(shift64, right, u, b, 32)
+		c.two(vpmuludq, high, high, reg(u))
+		c.two(vpand, u, sum, c.quads(1<<32-1))
+		c.two(vpaddq, t, t, reg(u))
+		for _, carry := range []vector{sum, t} {
+			c.shift(shift64, right, carry, carry, 32)
+			c.two(vpaddq, high, high, reg(carry))
+		}
+		if !signed {
+			c.move(c.result(), reg(high))
+			return
+		}
+		c.move(sum, reg(high))
+		a, b = c.vector(0, spare[0]), c.vector(1, spare[1])
+		for _, f := range [][2]vector{{a, b}, {b, a}} {
+			c.signsOf(t, f[0])
+			c.two(vpand, t, t, reg(f[1]))
+			c.two(vpsubq, sum, sum, reg(t))
+		}
+		c.move(c.result(), reg(sum))
+	}
 }
 
 // divideWide divides, and gives the quotient or the remainder. What is divided by 0 is all ones, or what it was.
