@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"farside/internal/texel"
 	"farside/internal/vk"
 )
 
@@ -25,7 +26,7 @@ type colorFactor struct {
 	sign, offset float32
 }
 
-// colorPlan is how texels of four UNORM bytes are written on vectors, of which one has a channel of four texels, or
+// colorPlan is how texels of four bytes, UNORM or sRGB, are written on vectors, of which one has a channel of four texels, or
 // of sixteen.
 type colorPlan struct {
 	rows       *[planRows][16]float32 // memory of its own, so that no row lies in two lines of the cache
@@ -42,12 +43,15 @@ type colorPlan struct {
 	samples    uint32      // all that there are
 	blends     bool        // what is there takes part
 	wide       bool        // four quads at once
+	firsts     *uint32     // with steps and linear, of texel.SRGB8; nil: no channel is sRGB
+	steps      *float32
+	linear     *float32
 }
 
 // plan makes the plan; false: there is none. What is subtracted has its factor negated, which rounds nothing.
 func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	b := &c.blend
-	if !c.bytes4 || c.logic || c.reads && (b.dual || b.saturates) {
+	if !c.bytes4 && !c.srgb || c.logic || c.reads && (b.dual || b.saturates) {
 		return false
 	}
 	rows := p.rows
@@ -56,6 +60,10 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	}
 	*p = colorPlan{rows: rows, mask: binary.LittleEndian.Uint32(c.bitMask[:]), samples: 1<<c.samples - 1,
 		rowPitch: c.rowPitch, layerPitch: c.layerPitch, texelPitch: 4 * c.samples, blends: c.reads || !c.whole, wide: wide}
+	if c.srgb {
+		t := texel.SRGBVectors()
+		p.firsts, p.steps, p.linear = &t.Firsts[0], &t.Steps[0], &t.Linear[0]
+	}
 	for k := range p.rows[rowOfOnes] {
 		p.rows[rowOfOnes][k] = 1
 	}

@@ -1,7 +1,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// 255 and 65536.5; as floats of 32 bits 1, 255, 0.5, and what 1/255 is, in two parts.
+// 255 and 65536.5; as floats of 32 bits 1, 255, 0.5, what 1/255 is, in two parts, and how many buckets sRGB has.
 DATA scales<>+0(SB)/8, $255.0
 DATA scales<>+8(SB)/8, $65536.5
 DATA scales<>+16(SB)/4, $0x3f800000
@@ -9,7 +9,8 @@ DATA scales<>+20(SB)/4, $0x437f0000
 DATA scales<>+24(SB)/4, $0x3f000000
 DATA scales<>+28(SB)/4, $0x3b808081
 DATA scales<>+32(SB)/4, $0xaf7efeff
-GLOBL scales<>(SB), RODATA|NOPTR, $36
+DATA scales<>+36(SB)/4, $0x45800000
+GLOBL scales<>(SB), RODATA|NOPTR, $40
 
 // The words of four quads by rows of their pixels.
 DATA rowsFirst<>+0(SB)/8, $0
@@ -58,6 +59,37 @@ GLOBL quadsFirst<>(SB), RODATA|NOPTR, $64
 	VPSHUFB (colorPlan_put+32*channel)(DI), low, low \
 	VPOR low, X9, X9
 
+// NONLINEAR makes of linear numbers what PUT makes sRGB's bytes of (texel.SRGB8).
+#define NONLINEAR(v) \
+	CLAMP(v) \
+	VBROADCASTSS scales<>+36(SB), X0 \
+	VMULPS X0, v, X0 \
+	VCVTTPS2DQ X0, X0 \
+	MOVQ colorPlan_firsts(DI), AX \
+	VPCMPEQD X2, X2, X2 \
+	VPGATHERDD X2, (AX)(X0*4), X1 \
+	MOVQ colorPlan_steps(DI), AX \
+	VPCMPEQD X2, X2, X2 \
+	VGATHERDPS X2, (AX)(X1*4), X3 \
+	VCMPPS $2, v, X3, X3 \
+	VPSUBD X3, X1, X1 \
+	VCVTDQ2PS X1, v \
+	VMULPS X12, v, v
+
+// MADE makes the texels in X9 of the channels in X4 to X7.
+#define MADE(linear) \
+	CMPQ colorPlan_firsts(DI), $0 \
+	JEQ linear \
+	NONLINEAR(X4) \
+	NONLINEAR(X5) \
+	NONLINEAR(X6) \
+linear: \
+	VPXOR X9, X9, X9 \
+	PUT(0, X4, Y0, X0) \
+	PUT(1, X5, Y0, X0) \
+	PUT(2, X6, Y0, X0) \
+	PUT(3, X7, Y0, X0)
+
 // WORDS are four lanes of the source, from lane R8 on.
 #define WORDS(channel, v) \
 	MOVQ (colorPlan_words+8*channel)(DI), AX \
@@ -83,6 +115,13 @@ GLOBL quadsFirst<>(SB), RODATA|NOPTR, $64
 	VFMADD231PS X12, X0, X1 \
 	VMOVUPS X1, (64*(const_rowOfThere+channel))(R13)
 
+// LINEAR looks up what sRGB's bytes of the texels in X8 are.
+#define LINEAR(channel) \
+	VPSHUFB (colorPlan_take+32*channel)(DI), X8, X0 \
+	VPCMPEQD X2, X2, X2 \
+	VGATHERDPS X2, (AX)(X0*4), X1 \
+	VMOVUPS X1, (64*(const_rowOfThere+channel))(R13)
+
 // FACTORS computes the factors that are no row, as offset + sign*row.
 #define FACTORS(again, done) \
 	MOVQ colorPlan_count(DI), AX \
@@ -101,28 +140,34 @@ again: \
 	JMP again \
 done:
 
-#define BLEND(channel) \
+#define BLEND(channel, v) \
 	MOVQ (colorPlan_from+8*channel)(DI), AX \
-	VMOVUPS (64*(const_rowOfSource+channel))(R13), X0 \
-	VMULPS (R13)(AX*1), X0, X0 \
+	VMOVUPS (64*(const_rowOfSource+channel))(R13), v \
+	VMULPS (R13)(AX*1), v, v \
 	MOVQ (colorPlan_to+8*channel)(DI), AX \
 	VMOVUPS (64*(const_rowOfThere+channel))(R13), X2 \
 	VMULPS (R13)(AX*1), X2, X2 \
-	VADDPS X2, X0, X0 \
-	PUT(channel, X0, Y0, X0)
+	VADDPS X2, v, v
 
 // BLENDED makes the texels in X9 of those in X8. Bits that aren't written stay.
-#define BLENDED(again, done) \
+#define BLENDED(read, again, done, linear) \
 	THERE(0) \
 	THERE(1) \
 	THERE(2) \
 	THERE(3) \
+	MOVQ colorPlan_linear(DI), AX \
+	TESTQ AX, AX \
+	JEQ read \
+	LINEAR(0) \
+	LINEAR(1) \
+	LINEAR(2) \
+read: \
 	FACTORS(again, done) \
-	VPXOR X9, X9, X9 \
-	BLEND(0) \
-	BLEND(1) \
-	BLEND(2) \
-	BLEND(3) \
+	BLEND(0, X4) \
+	BLEND(1, X5) \
+	BLEND(2, X6) \
+	BLEND(3, X7) \
+	MADE(linear) \
 	VPBROADCASTD colorPlan_mask(DI), X0 \
 	VPXOR X8, X9, X9 \
 	VPAND X0, X9, X9 \
@@ -159,6 +204,36 @@ done:
 	VPSHUFB put, v, v \
 	VPORD v, Z9, Z9
 
+#define NONLINEAR16(v) \
+	CLAMP16(v) \
+	VMULPS.BCST scales<>+36(SB), v, Z4 \
+	VCVTTPS2DQ Z4, Z4 \
+	MOVQ colorPlan_firsts(DI), AX \
+	KXNORW K1, K1, K1 \
+	VPGATHERDD (AX)(Z4*4), K1, Z5 \
+	MOVQ colorPlan_steps(DI), AX \
+	KXNORW K1, K1, K1 \
+	VGATHERDPS (AX)(Z5*4), K1, Z6 \
+	VCMPPS $2, v, Z6, K1 \
+	VPTERNLOGD $0xff, Z7, Z7, Z7 \
+	VPSUBD Z7, Z5, K1, Z5 \
+	VCVTDQ2PS Z5, v \
+	VMULPS Z19, v, v
+
+// MADE16 makes the sixteen texels in Z9 of the channels in Z0 to Z3.
+#define MADE16(linear) \
+	CMPQ colorPlan_firsts(DI), $0 \
+	JEQ linear \
+	NONLINEAR16(Z0) \
+	NONLINEAR16(Z1) \
+	NONLINEAR16(Z2) \
+linear: \
+	VPXORD Z9, Z9, Z9 \
+	PUT16(Z22, Z0) \
+	PUT16(Z23, Z1) \
+	PUT16(Z24, Z2) \
+	PUT16(Z25, Z3)
+
 #define WORDS16(channel, v) \
 	MOVQ (colorPlan_words+8*channel)(DI), AX \
 	VMOVUPS (AX)(R8*4), v
@@ -173,6 +248,12 @@ done:
 	VCVTDQ2PS spare, spare \
 	VMULPS Z20, spare, v \
 	VFMADD231PS Z19, spare, v \
+	VMOVUPS v, (64*(const_rowOfThere+channel))(R13)
+
+#define LINEAR16(channel, take, v) \
+	VPSHUFB take, Z8, Z10 \
+	KXNORW K1, K1, K1 \
+	VGATHERDPS (AX)(Z10*4), K1, v \
 	VMOVUPS v, (64*(const_rowOfThere+channel))(R13)
 
 #define FACTORS16(again, done) \
@@ -191,13 +272,12 @@ again: \
 	JMP again \
 done:
 
-#define BLEND16(channel, put, source, there) \
+#define BLEND16(channel, source, there) \
 	MOVQ (colorPlan_from+8*channel)(DI), AX \
 	VMULPS (R13)(AX*1), source, source \
 	MOVQ (colorPlan_to+8*channel)(DI), AX \
 	VMULPS (R13)(AX*1), there, there \
-	VADDPS there, source, source \
-	PUT16(put, source)
+	VADDPS there, source, source
 
 // FOUR looks for four whole quads of one primitive, one beside the other.
 #define FOUR(others) \
@@ -277,17 +357,13 @@ fourth: \
 	JCC next \
 	VPEXTRD $3, X9, 4(DX)
 
-// MADE16 makes the sixteen texels in Z9 from lane R8 on.
-#define MADE16 \
+// STORED16 makes the sixteen texels in Z9 from lane R8 on.
+#define STORED16(linear) \
 	WORDS16(0, Z0) \
 	WORDS16(1, Z1) \
 	WORDS16(2, Z2) \
 	WORDS16(3, Z3) \
-	VPXORD Z9, Z9, Z9 \
-	PUT16(Z22, Z0) \
-	PUT16(Z23, Z1) \
-	PUT16(Z24, Z2) \
-	PUT16(Z25, Z3)
+	MADE16(linear)
 
 // func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 TEXT ·storeQuadsAVX2(SB), NOSPLIT, $0-32
@@ -304,7 +380,7 @@ loop:
 	JZ next
 	PLACE
 	FOUR(apart)
-	MADE16
+	STORED16(linear16)
 	VPERMQ Z9, Z30, Z9
 	VMOVDQU Y9, (BX)
 	VEXTRACTI64X4 $1, Z9, (DX)
@@ -320,7 +396,7 @@ apart: // four quads, wherever they are
 	JEQ single
 	CMPQ CX, $4
 	JB single
-	MADE16
+	STORED16(linearApart)
 	VMOVDQU64 Z9, (64*const_rowOfFactors)(R13)
 	XORL R14, R14
 
@@ -350,15 +426,11 @@ some:
 	JMP skip
 
 single:
-	WORDS(0, X0)
-	WORDS(1, X1)
-	WORDS(2, X2)
-	WORDS(3, X3)
-	VPXOR X9, X9, X9
-	PUT(0, X0, Y0, X0)
-	PUT(1, X1, Y1, X1)
-	PUT(2, X2, Y2, X2)
-	PUT(3, X3, Y3, X3)
+	WORDS(0, X4)
+	WORDS(1, X5)
+	WORDS(2, X6)
+	WORDS(3, X7)
+	MADE(linear)
 	CMPQ R9, R10
 	JNE parts
 	VMOVQ X9, (BX)
@@ -403,12 +475,20 @@ loop:
 	THERE16(1, Z27, Z5, Z10)
 	THERE16(2, Z28, Z6, Z10)
 	THERE16(3, Z29, Z7, Z10)
+	MOVQ colorPlan_linear(DI), AX
+	TESTQ AX, AX
+	JEQ read16
+	LINEAR16(0, Z26, Z4)
+	LINEAR16(1, Z27, Z5)
+	LINEAR16(2, Z28, Z6)
+
+read16:
 	FACTORS16(again16, done16)
-	VPXORD Z9, Z9, Z9
-	BLEND16(0, Z22, Z0, Z4)
-	BLEND16(1, Z23, Z1, Z5)
-	BLEND16(2, Z24, Z2, Z6)
-	BLEND16(3, Z25, Z3, Z7)
+	BLEND16(0, Z0, Z4)
+	BLEND16(1, Z1, Z5)
+	BLEND16(2, Z2, Z6)
+	BLEND16(3, Z3, Z7)
+	MADE16(linear16)
 	VPTERNLOGD $0xe4, Z21, Z8, Z9
 	VPERMQ Z9, Z30, Z9
 	VMOVDQU Y9, (BX)
@@ -432,7 +512,7 @@ blend:
 	SOURCE(1)
 	SOURCE(2)
 	SOURCE(3)
-	BLENDED(again, done)
+	BLENDED(read, again, done, linear)
 	CMPQ R9, R10
 	JNE parts
 	VMOVQ X9, (BX)
@@ -508,7 +588,7 @@ four:
 	VMOVDQU (DX), X8
 
 blend:
-	BLENDED(again, done)
+	BLENDED(read, again, done, linear)
 	CMPL R10, $15
 	JNE parts
 	VMOVDQU X9, (DX)
@@ -599,15 +679,11 @@ loop:
 	COVERAGE
 	JZ next
 	PLACE
-	WORDS(0, X0)
-	WORDS(1, X1)
-	WORDS(2, X2)
-	WORDS(3, X3)
-	VPXOR X9, X9, X9
-	PUT(0, X0, Y0, X0)
-	PUT(1, X1, Y1, X1)
-	PUT(2, X2, Y2, X2)
-	PUT(3, X3, Y3, X3)
+	WORDS(0, X4)
+	WORDS(1, X5)
+	WORDS(2, X6)
+	WORDS(3, X7)
+	MADE(linear)
 	CMPQ R9, R10
 	JNE parts
 	VPSHUFD $0x00, X9, X0

@@ -32,6 +32,7 @@ type colorState struct {
 	reads   bool // what is there takes part
 	logic   bool
 	bytes4  bool // the channels are four bytes of kind UNORM
+	srgb    bool // they are three of kind SRGB and one of kind UNORM
 	shift   [4]uint8
 	bitMask [mostTexel]byte
 	planned bool // plan is there
@@ -182,7 +183,8 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	} else if covered != 8*c.size { // bits that are no channel's stay as they are
 		c.whole = false
 	}
-	if c.bytes4 = c.codec.IsUnorm8x4(); c.bytes4 {
+	c.bytes4, c.srgb = c.codec.IsUnorm8x4(), c.codec.IsSRGB8x4()
+	if c.bytes4 || c.srgb {
 		for _, ch := range channels {
 			c.shift[ch.Slot] = uint8(ch.First)
 		}
@@ -190,7 +192,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	kind := channels[0].Kind
 	c.logic = r.state.LogicOpEnable && kind != vk.NumericSFLOAT && kind != vk.NumericUFLOAT && kind != vk.NumericSRGB
 	c.blend = newBlending(b, &r.state.BlendConstants, kind)
-	c.blend.single = c.bytes4
+	c.blend.single = c.bytes4 || c.srgb
 	if r.state.LogicOpEnable || c.codec.Class() != texel.Float {
 		c.blend.enabled = false
 	}
@@ -506,6 +508,9 @@ func (o *outputStage) blendGroup(c *colorTarget) {
 	c.codec.DecodeFloat(o.dst[:n], o.stored[:])
 	for i := range o.group[:n] {
 		lane := o.group[i].lane
+		for k, v := range o.dst[i] {
+			o.dst[i][k] = c.blend.round(v)
+		}
 		c.blend.apply(&o.src[i], &o.floats[lane], &o.second[lane], &o.dst[i])
 	}
 	c.codec.EncodeFloat(o.stored[:], o.src[:n])

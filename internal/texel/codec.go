@@ -418,6 +418,20 @@ func (c *Codec) IsUnorm8x4() bool {
 	return c.bytesOf4()
 }
 
+// IsSRGB8x4 says whether the texel's four bytes are three channels of kind SRGB and an alpha of kind UNORM.
+func (c *Codec) IsSRGB8x4() bool {
+	for i := range c.channels {
+		kind := vk.NumericFormat(vk.NumericSRGB)
+		if c.channels[i].slot == 3 {
+			kind = vk.NumericUNORM
+		}
+		if c.channels[i].kind != kind {
+			return false
+		}
+	}
+	return c.bytesOf4()
+}
+
 func (c *Codec) bytesOf4() bool {
 	for i := range c.channels {
 		if c.channels[i].bits != 8 {

@@ -353,6 +353,34 @@ func TestSRGB(t *testing.T) {
 	}
 }
 
+// TestSRGBVectors has the tables for vectors give the same numbers, about each step above all.
+func TestSRGBVectors(t *testing.T) {
+	tables := SRGBVectors()
+	check := func(v float32) {
+		got := tables.Firsts[int(v*SRGBBuckets)]
+		if v >= tables.Steps[got] {
+			got++
+		}
+		if want := uint32(srgb().fromLinear(float64(v))); got != want {
+			t.Fatalf("%v: %d, not %d", v, got, want)
+		}
+	}
+	for i := range 255 {
+		v := float32(srgb().steps[i])
+		check(v)
+		check(math.Nextafter32(v, 0))
+		check(math.Nextafter32(v, 1))
+	}
+	for i := range 1<<16 + 1 {
+		check(float32(i) / (1 << 16))
+	}
+	for i, v := range tables.Linear {
+		if want := float32(srgbEOTF(float64(i) / 255)); v != want {
+			t.Errorf("%d: %v, not %v", i, v, want)
+		}
+	}
+}
+
 func TestSharedExponent(t *testing.T) {
 	c := mustCodec(t, vk.FORMAT_E5B9G9R9_UFLOAT_PACK32, vk.IMAGE_ASPECT_COLOR_BIT)
 	random := rand.New(rand.NewPCG(5, 6))
