@@ -126,12 +126,13 @@ func TestBinsEnd(t *testing.T) {
 	}()
 }
 
-// TestVectorBlends has writing and blending of bytes, UNORM and sRGB, give the same bits on vectors and in Go.
+// TestVectorBlends has writing and blending of bytes, UNORM and sRGB, and of floats of 16 bits give the same bits on
+// vectors and in Go.
 func TestVectorBlends(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	t.Cleanup(func() { narrow = false })
 	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
-	for round := range 800 {
+	for round := range 1200 {
 		blend := Blend{BlendEnable: vk.Bool32(min(round%5, 1)), SrcColorBlendFactor: factor(),
 			DstColorBlendFactor: factor(), ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(),
 			DstAlphaBlendFactor: factor(), AlphaBlendOp: vk.BlendOp(random.IntN(3)),
@@ -140,7 +141,8 @@ func TestVectorBlends(t *testing.T) {
 			blend.ColorWriteMask = 15
 		}
 		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32,
-			vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_A8B8G8R8_SRGB_PACK32}[random.IntN(6)]
+			vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_A8B8G8R8_SRGB_PACK32,
+			vk.FORMAT_R16G16B16A16_SFLOAT}[random.IntN(7)]
 		var data []float32
 		for range 30 {
 			for range 3 {

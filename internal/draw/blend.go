@@ -1,6 +1,10 @@
 package draw
 
-import "farside/internal/vk"
+import (
+	"math"
+
+	"farside/internal/vk"
+)
 
 // blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float64, which
 // is more than any attachment has, or, of bytes, in float32 (chapter "Blending"). What is left of a negative source is
@@ -158,6 +162,9 @@ func (d *blending) apply(to, source, dual, there *[4]float64) {
 			to[i] = lesser(a, b)
 		default:
 			to[i] = -lesser(-a, -b)
+		}
+		if to[i] != to[i] {
+			to[i] = math.NaN() // the sign of the sum of two depends on which the processor takes first
 		}
 	}
 }

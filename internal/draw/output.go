@@ -33,6 +33,7 @@ type colorState struct {
 	logic   bool
 	bytes4  bool // the channels are four bytes of kind UNORM
 	srgb    bool // they are three of kind SRGB and one of kind UNORM
+	halves  bool // they are four floats of 16 bits
 	shift   [4]uint8
 	bitMask [mostTexel]byte
 	planned bool // plan is there
@@ -183,7 +184,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	} else if covered != 8*c.size { // bits that are no channel's stay as they are
 		c.whole = false
 	}
-	c.bytes4, c.srgb = c.codec.IsUnorm8x4(), c.codec.IsSRGB8x4()
+	c.bytes4, c.srgb, c.halves = c.codec.IsUnorm8x4(), c.codec.IsSRGB8x4(), c.codec.IsSFloat16x4()
 	if c.bytes4 || c.srgb {
 		for _, ch := range channels {
 			c.shift[ch.Slot] = uint8(ch.First)
@@ -192,7 +193,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	kind := channels[0].Kind
 	c.logic = r.state.LogicOpEnable && kind != vk.NumericSFLOAT && kind != vk.NumericUFLOAT && kind != vk.NumericSRGB
 	c.blend = newBlending(b, &r.state.BlendConstants, kind)
-	c.blend.single = c.bytes4 || c.srgb
+	c.blend.single = c.bytes4 || c.srgb || c.halves
 	if r.state.LogicOpEnable || c.codec.Class() != texel.Float {
 		c.blend.enabled = false
 	}

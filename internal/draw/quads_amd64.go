@@ -3,7 +3,7 @@ package draw
 import "farside/internal/cpuid"
 
 // vectors says that the functions below are there.
-func vectors() bool { return cpuid.X86().AVX2 && cpuid.X86().FMA }
+func vectors() bool { return cpuid.X86().AVX2 && cpuid.X86().FMA && cpuid.X86().F16C }
 
 // narrow has tests see processors without AVX-512.
 var narrow bool
@@ -61,6 +61,16 @@ func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //
 //go:noescape
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// storeHalvesAVX2 is storeQuadsAVX2 for texels of four floats of 16 bits.
+//
+//go:noescape
+func storeHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendHalvesAVX2 is blendQuadsAVX2 for such texels.
+//
+//go:noescape
+func blendHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 
 // testQuadsAVX2 tests the depth of a row of quads of one sample.
 //

@@ -24,3 +24,5 @@ func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)                     
 func prefetch(at *byte, bytes, rowPitch int)                                                      {}
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                                      {}
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
+func storeHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                               {}
+func blendHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                               {}
