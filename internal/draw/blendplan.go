@@ -26,8 +26,8 @@ type colorFactor struct {
 	sign, offset float32
 }
 
-// colorPlan is how texels of four bytes, UNORM or sRGB, or of four 16-bit floats are written on vectors, of which one has
-// a channel of four texels, or of sixteen.
+// colorPlan is how texels of four bytes, UNORM or sRGB, or of four 16-bit floats are written on vectors, of which one
+// has a channel of four texels, or of sixteen.
 type colorPlan struct {
 	rows       *[planRows][16]float32 // memory of its own, so that no row lies in two lines of the cache
 	bytes      *byte                  // the first texel of the first layer
@@ -62,7 +62,8 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 		rows = new([planRows][16]float32)
 	}
 	*p = colorPlan{rows: rows, mask: binary.LittleEndian.Uint64(c.bitMask[:]), samples: 1<<c.samples - 1,
-		rowPitch: c.rowPitch, layerPitch: c.layerPitch, texelPitch: c.size * c.samples, blends: c.reads || !c.whole, wide: wide}
+		rowPitch: c.rowPitch, layerPitch: c.layerPitch, texelPitch: c.size * c.samples,
+		blends: c.reads || !c.whole, wide: wide}
 	if c.srgb {
 		t := texel.SRGBVectors()
 		p.firsts, p.steps, p.linear = &t.Firsts[0], &t.Steps[0], &t.Linear[0]

@@ -40,8 +40,8 @@ func (g *Graph) remainder(a, quotient Value, divisor uint64) Value {
 	return g.Op2(kernel.SubI64, a, g.Op2(kernel.MulI64, quotient, g.c64(divisor)))
 }
 
-// unsignedQuotient is a / d, rounded down: (h + (a-h)/2) >> (n-1), where h is the high word of a product of a, and n the
-// bits of d.
+// unsignedQuotient is a / d, rounded down: (h + (a-h)/2) >> (n-1), where h is the high word of a product of a, and n
+// the bits of d.
 func (g *Graph) unsignedQuotient(a Value, d uint64) Value {
 	n := bits.Len64(d)
 	if bits.OnesCount64(d) == 1 {

@@ -28,11 +28,11 @@ func computed(g *Graph, v, x Value, known uint64) uint64 {
 	return Evaluate(n.Op, args[0], args[1], args[2], n.Imm)
 }
 
-// TestQuotientsByConstants: quotients and remainders of 64 bits by constants are no divisions, and give what those give.
+// TestQuotientsByConstants: quotients and remainders of 64 bits by constants are no divisions, and give what those do.
 func TestQuotientsByConstants(t *testing.T) {
 	const low, high = uint64(math.MaxInt64), uint64(1) << 63
-	numbers := []uint64{0, 1, 2, 3, 5, 6, 7, 10, 12, 97, 641, 1000, 1<<16 + 1, 1e9 + 7, math.MaxUint32 - 1, math.MaxUint32,
-		1 << 32, 1<<32 + 1, 1e18, low - 1, low, high, high + 1, math.MaxUint64 / 3}
+	numbers := []uint64{0, 1, 2, 3, 5, 6, 7, 10, 12, 97, 641, 1000, 1<<16 + 1, 1e9 + 7, math.MaxUint32 - 1,
+		math.MaxUint32, 1 << 32, 1<<32 + 1, 1e18, low - 1, low, high, high + 1, math.MaxUint64 / 3}
 	source := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
 		numbers = append(numbers, source.Uint64()>>source.IntN(64))
