@@ -156,7 +156,7 @@ func (g *Graph) foldBits(n *Node, o *foldOperands) Value {
 	return 0
 }
 
-// foldProduct folds multiplications, and unsigned divisions of 32 bits. Those by a power of two become shifts and masks.
+// foldProduct folds multiplications, and unsigned divisions of 32 bits: by a power of two they become shifts and masks.
 func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 	k := o.known[1]
 	power := o.is[1] && bits.OnesCount32(uint32(k)) == 1
