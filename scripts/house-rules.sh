@@ -14,7 +14,7 @@ rule() { # rule TEXT: standard input names the offenders
 	failed=1
 }
 
-rule 'no C source outside conformance/ but the header of peers in C, what finds the engine of verbs, and macros of assembly' \
+rule 'no C source outside conformance/ but the header of peers in C, what finds the engine of verbs, and macros of .s' \
 	< <(git ls-files '*.c' '*.h' '*.cc' '*.cpp' |
 		grep -vE '^(conformance/|cmd/libfarside_rdma/farside_rdma\.h$|cmd/libibverbs/resolve\.c$|internal/draw/colors\.h$)')
 rule 'import "C" only in the packages that are built with -buildmode=c-shared' \
