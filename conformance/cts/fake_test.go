@@ -53,7 +53,11 @@ func newSuite(t *testing.T, cases ...string) *suite {
 	s.write("lists/cases.txt", "dEQP-VK.a.*\n")
 	for _, name := range []string{"skips", "expected-failures", "flakes", "findings"} {
 		s.write("lists/"+name+".txt", "# none\n")
+		s.write("lists/compute/"+name+".txt", "# none\n")
+		s.write("lists/graphics/"+name+".txt", "# none\n")
 	}
+	s.write("lists/compute/cases.txt", "# none\n")
+	s.write("lists/graphics/cases.txt", "# none\n")
 	s.write("out/ran.txt", "")
 	return s
 }

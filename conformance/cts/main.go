@@ -76,12 +76,13 @@ func command() *cobra.Command {
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return err
 			}
-			directories := []string{lists}
-			if graphics { // first: a case counts for the first pattern that matches
-				directories = []string{filepath.Join(lists, "graphics"), lists}
+			further := filepath.Join(lists, "compute")
+			if graphics {
+				further = filepath.Join(lists, "graphics")
 			}
 			d.withGraphics(graphics)
-			p, err := readPlan(cmd.Context(), directories, &d, patterns, every)
+			// further is first: a case counts for the first pattern that matches.
+			p, err := readPlan(cmd.Context(), []string{further, lists}, &d, patterns, every)
 			if cmd.Context().Err() != nil {
 				return errInterrupted
 			}
@@ -98,7 +99,7 @@ func command() *cobra.Command {
 	flags.StringVar(&lists, "lists", "conformance/cts/lists", "our lists of cases and exceptions")
 	flags.StringVar(&out, "out", "build/cts", "where results and logs go")
 	flags.BoolVar(&graphics, "graphics", false,
-		"run with graphics, and the groups of graphics in LISTS/graphics as well")
+		"run with graphics, and with the lists in LISTS/graphics instead of those in LISTS/compute")
 	flags.IntVar(&shards, "shards", runtime.NumCPU(), "how many processes run at once")
 	flags.IntVar(&every, "every", 1, "take a sample: the first case, the one so many behind it, and so on")
 	flags.StringVar(&strict, "strict", "",

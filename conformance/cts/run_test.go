@@ -50,21 +50,20 @@ func wantLines(t *testing.T, output string, want ...string) {
 	}
 }
 
-// With --graphics the groups of lists/graphics run as well, on a driver with graphics. The stand-in runs nothing if
-// the option of deqp-vk and the variable of the driver don't agree.
+// With --graphics the groups and exceptions of lists/graphics count as well, on a driver with graphics, and else those
+// of lists/compute. The stand-in runs nothing if the option of deqp-vk and the variable of the driver don't agree.
 func TestGraphics(t *testing.T) {
 	t.Parallel()
-	s := newSuite(t, "a.pass", "g.pass", "g.fail")
-	for _, name := range []string{"skips", "flakes", "findings"} {
-		s.write("lists/graphics/"+name+".txt", "")
-	}
+	s := newSuite(t, "a.pass", "c.fail", "g.pass", "g.fail")
+	s.write("lists/compute/cases.txt", "dEQP-VK.c.*\n")
+	s.write("lists/compute/expected-failures.txt", "dEQP-VK.c.fail # a feature of graphics\n")
 	s.write("lists/graphics/cases.txt", "dEQP-VK.g.*\n")
 	s.write("lists/graphics/expected-failures.txt", "dEQP-VK.g.fail # a pixel\n")
 	output, err := s.run()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	wantLines(t, output, "cts: ok: 1 cases in ", ": 1 passed\n")
+	wantLines(t, output, "cts: ok: 2 cases in ", ": 1 passed, 1 failed as expected\n")
 	output, err = s.run("--graphics")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
