@@ -149,6 +149,32 @@ var regions = map[string]string{
 		r += uint(abs(x)) + uint(int(y));
 	}
 	r ^= floatBitsToUint(float(x + sqrt(abs(y))));`,
+	"quotients, moduli and exponents of 64 bits": `
+	uint64_t h = packUint2x32(uvec2(a[i], i + 1u));
+	for (uint k = 0u; k < (a[i] & 15u) + 1u; k++) {
+		uint64_t d = uint64_t(a[(i + k) & 63u] & ~(k & 3u)) << (k & 31u);
+		int64_t s = int64_t(h << 1) >> 3;
+		h = (d == 0ul ? h : h / d ^ h % d << 17) * 0x9E3779B185EBCA87ul;
+		if (d > 9ul)
+			h ^= uint64_t(s / int64_t(d)) + uint64_t(s % int64_t(d));
+		double x = double(h) - mod(double(s), 3.5lf) * double(int(i));
+		int e;
+		double f = frexp(x, e);
+		x = ldexp(f, (e & 63) - 30) + floor(double(float(x)));
+		h += uint64_t(abs(x)) + uint64_t(e);
+		if (isinf(x) || isnan(x) || x == 0.5lf)
+			break;
+		r ^= floatBitsToUint(float(h)) + floatBitsToUint(float(s)) + uint(int64_t(x) >> 9);
+	}
+	r ^= uint(h) ^ uint(h >> 32);`,
+	"more comparisons of 64 bits than are done for one pair before another": `
+	double x = double(a[i]) * 1e-9, y = double(i) * 0.25lf;
+	for (uint k = 0u; k < (a[i] & 7u) + 1u; k++) {` + strings.Repeat(`
+		r = r * 3u + (x < y ? 1u : 2u);
+		y = x > 2.0lf ? y + 0.5lf : y * 0.75lf;
+		x = x * 1.25lf;`, 12) + `
+		x -= y;
+	}`,
 }
 
 // TestRegions shows that loops in machine code do what they do by kernels, in all lanes of a workgroup and in some.

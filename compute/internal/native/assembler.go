@@ -205,7 +205,7 @@ var evexW = map[opcode]uint8{
 	vshuff64x2: quad, vreducepd: quad, vpunpcklqdq: quad, vpunpckhqdq: quad, vmovupsFour: 0,
 	vmovupsFourTo: 0, vinserti32x4: 0,
 	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
-	vfnmadd231pd: quad, vfnmadd231ps: 0,
+	vfnmadd231pd: quad, vfnmadd231ps: 0, vpsadbw: 0,
 	vfmadd213pd: quad, vroundpd: quad, vpmuldq: quad, vpmuludq: quad, vpaddq: quad, vpsubq: quad, vpsllvq: quad,
 	vpsrlvq: quad, vpermq: quad, vbroadcastsd: quad, vcvtpd2ps: quad, vcvttpd2dq: quad, shift64: quad,
 }

@@ -339,7 +339,10 @@ func (c *compiler) begin(insts []Inst) {
 // home is where a register lies in the file.
 func (c *compiler) home(r Register) address {
 	a := at(file, int32(r.Offset))
-	if r.Step != 0 && !c.passing[r] {
+	if r.upper {
+		a.displacement += c.halfBytes(r)
+	}
+	if r.Step != 0 && !r.aside && !c.passing[r] {
 		a.index, a.shift = offset, uint8(r.Step/64)
 	}
 	return a
@@ -394,7 +397,8 @@ func (c *compiler) reads(k int) operand {
 		c.spread(c.number(h), c.maskRegister(b), 0)
 	}
 	if h == nil {
-		if next == never && (c.looping || r.Step > 0) {
+		shared := c.wide && r.Wide && r.Step == 0 // there is no broadcast of 64 bits for each instruction
+		if next == never && (c.looping || r.Step > 0) && !shared {
 			return operand{memory: true, broadcast: c.wide && r.Step == 0, address: c.home(r)}
 		}
 		h = c.take(r, next)

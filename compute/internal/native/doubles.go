@@ -2,7 +2,7 @@ package native
 
 import "math"
 
-// Floats of 64 bits, in four lanes.
+// Floats of 64 bits, in a half's lanes (wide.go).
 
 func (c *compiler) fmaWide() {
 	t := spare[0]

@@ -13,7 +13,7 @@ var (
 	vgetmant   = opcode{1, 3, 0x26, false}
 	vfpclass   = opcode{1, 3, 0x66, false}
 	vscalef    = opcode{1, 2, 0x2c, false}
-	vcvtqq2pd  = opcode{2, 1, 0xe6, false}
+	vcvtqq2pd  = opcode{quad | 2, 1, 0xe6, false} // of W, as vcvtdq2pd reads half as many bytes
 	vcvtuqq2pd = opcode{2, 1, 0x7a, false}
 )
 

@@ -14,6 +14,8 @@ import (
 const (
 	floatEqual      = 0x00
 	floatLess       = 0x11
+	floatAtMost     = 0x12
+	floatNotEqual   = 0x0c
 	floatGreater    = 0x1e
 	floatNotAtLeast = 0x19
 	floatAtLeast    = 0x1d

@@ -2,7 +2,7 @@ package native
 
 import "math"
 
-// Conversions between integers and floats of 64 bits, and bits of integers of 64 bits, in four lanes.
+// Conversions between integers and floats of 64 bits, and bits of integers of 64 bits, in a half's lanes (wide.go).
 
 // The upper words of floats that have a word as their lowest bits: 2**52 + n, and 2**84 + n * 2**32. signedHigh has
 // 2**63 more, which stands for the sign.
@@ -11,8 +11,18 @@ const (
 	signedHigh = highMagic | 1<<31
 )
 
-// fromLanes makes a vector of four lanes that write leaves in rax; it uses the last two of spare.
+// fromLanes makes a vector of the lanes that write leaves in rax; it uses the last two of spare. Those of 512 bits it
+// puts where the operands were: write reads none again.
 func (c *compiler) fromLanes(dst func() vector, write func(lane int32)) {
+	if c.wide {
+		from := c.scratch + placeOfAddresses
+		for lane := range int32(8) {
+			write(lane)
+			c.store64(at(file, from+8*lane), rax)
+		}
+		c.move(dst(), memory(at(file, from)))
+		return
+	}
 	for lane := range int32(4) {
 		write(lane)
 		to := spare[2+lane/2]

@@ -38,6 +38,7 @@ var (
 	kor      = opcode{0, 1, 0x45, false}
 	kxnor    = opcode{0, 1, 0x46, false}
 	kxor     = opcode{0, 1, 0x47, false}
+	kunpckbw = opcode{1, 1, 0x4b, false}
 	kmov     = opcode{0, 1, 0x90, true}
 	kmovTo   = opcode{0, 1, 0x91, true}
 	kmovOf   = opcode{0, 1, 0x92, true} // a general register

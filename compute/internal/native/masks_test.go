@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -17,7 +18,7 @@ func TestEncodingMasks(t *testing.T) {
 	for _, k := range masks {
 		for _, o := range masks {
 			for name, code := range map[string]opcode{"kandw": kand, "kandnw": kandn, "korw": kor, "kxnorw": kxnor,
-				"kxorw": kxor} {
+				"kxorw": kxor, "kunpckbw": kunpckbw} {
 				s.bits(code, k, o, 3)
 				add("%s k%d, k%d, k3", name, k, o)
 			}
@@ -106,11 +107,24 @@ func wideParts(s *assembler, addresses []address, add func(format string, a ...a
 				opcode opcode
 				size   string
 			}{{"vpmovzxbd", vpmovzxbd, "xmmword"}, {"vpmovzxwd", vpmovzxwd, "ymmword"}, {"vcvtph2ps", vcvtph2ps, "ymmword"},
-				{"vcvtps2pd", vcvtps2pd, "ymmword"}, {"vpmovsxdq", vpmovsxdq, "ymmword"}, {"vpbroadcastd", vpbroadcastd, "dword"},
+				{"vcvtps2pd", vcvtps2pd, "ymmword"}, {"vcvtdq2pd", vcvtdq2pd, "ymmword"}, {"vsqrtpd", vsqrtpd, "zmmword"},
+				{"vpmovzxdq", vpmovzxdq, "ymmword"}, {"vpmovsxdq", vpmovsxdq, "ymmword"}, {"vpbroadcastd", vpbroadcastd, "dword"},
 				{"vbroadcastss", vbroadcastss, "dword"}, {"vbroadcastsd", vbroadcastsd, "qword"}} {
 				s.one(f.opcode, v, m)
 				add("%s zmm%d, %s", f.name, v, m.text(f.size, ""))
 			}
+			for name, o := range map[string]opcode{"vcvtqq2pd": vcvtqq2pd, "vcvtuqq2pd": vcvtuqq2pd, "vcvtqq2ps": vcvtqq2ps,
+				"vcvtuqq2ps": vcvtuqq2ps, "vcvtpd2ps": vcvtpd2ps, "vcvttpd2dq": vcvttpd2dq, "vcvttpd2qq": vcvttpd2qq,
+				"vpopcntq": vpopcnt, "vgetexppd": vgetexp} {
+				s.in64(o, v, 0, m)
+				to := "zmm"
+				if strings.HasSuffix(name, "ps") || strings.HasSuffix(name, "dq") {
+					to = "ymm"
+				}
+				add("%s %s%d, %s", name, to, v, m.text("zmmword", ""))
+			}
+			s.in64(vpmullq, v, 9, m)
+			add("vpmullq zmm%d, zmm9, %s", v, m.text("zmmword", ""))
 			s.vex(vpmovdw, uint8(v), 0, m, 0)
 			add("vpmovdw %s, zmm%d", m.text("ymmword", ""), v)
 			s.masked = pairBits
@@ -138,6 +152,8 @@ func wideParts(s *assembler, addresses []address, add func(format string, a ...a
 			add("vpermi2d zmm%d, zmm%d, zmm7", v, o)
 			s.two(vpshufb, v, o, reg(7))
 			add("vpshufb zmm%d, zmm%d, zmm7", v, o)
+			s.two(vpsadbw, v, o, reg(7))
+			add("vpsadbw zmm%d, zmm%d, zmm7", v, o)
 			s.half(v, o, 3)
 			add("vcvtps2ph ymm%d, zmm%d, 3", v, o)
 			s.gatherBy(vgatherdpd, 1, v, at(rbx, 0x1000), o)

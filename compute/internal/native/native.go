@@ -15,6 +15,8 @@ type Register struct {
 	Step   uint32 // 32, or 64 if it is wide; 0 if all lanes share one chunk
 	Valid  bool
 	Wide   bool // its values have 64 bits
+	upper  bool // it is the upper half of one with 64 bits (wide.go)
+	aside  bool // it lies in what the code needs for itself: all chunks have it in one place
 }
 
 // Pattern is what is known of the offsets of an access before it is done.

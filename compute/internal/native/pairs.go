@@ -22,9 +22,9 @@ const manyPairs = many - len(halfPlaces)
 // Pairs says whether an instruction that has code has it for pairs of chunks, too.
 func (in *Inst) Pairs() bool {
 	switch {
-	case in.isWide() || in.C.Wide || in.Shuffles():
+	case in.Shuffles() || (in.isWide() || in.C.Wide) && !in.widePairs():
 		return false
-	case in.accesses() && in.Pattern == Any && !in.Private():
+	case (in.accesses() || in.Op == kernel.Load64 || in.Op == kernel.Store64) && in.Pattern == Any && !in.Private():
 		return in.A.Step > 0
 	}
 	return true
@@ -203,6 +203,19 @@ func init() {
 		kernel.IsNaNF32:  (*compiler).isNaNPair,
 		kernel.IsInfF32:  (*compiler).isInfPair,
 		kernel.I32ToMask: (*compiler).integerToMaskPair,
+
+		kernel.EqI64:    wideTruth(vpcmpd, isEqual, false),
+		kernel.NeI64:    wideTruth(vpcmpd, isNotEqual, false),
+		kernel.LtU64:    wideTruth(vpcmpud, isLess, false),
+		kernel.LeU64:    wideTruth(vpcmpud, isAtMost, false),
+		kernel.LtS64:    wideTruth(vpcmpd, isLess, false),
+		kernel.LeS64:    wideTruth(vpcmpd, isAtMost, false),
+		kernel.EqF64:    wideTruth(vcmppd, floatEqual, false),
+		kernel.LtF64:    wideTruth(vcmppd, floatLess, false),
+		kernel.LeF64:    wideTruth(vcmppd, floatAtMost, false),
+		kernel.NeOrdF64: wideTruth(vcmppd, floatNotEqual, false),
+		kernel.IsNaNF64: wideTruth(vcmppd, floatUnordered, true),
+		kernel.IsInfF64: (*compiler).isInfWidePair,
 	}
 	pairSequences = map[kernel.Op]func(c *compiler){
 		kernel.Select32:    (*compiler).choosePair,
@@ -210,6 +223,10 @@ func init() {
 		kernel.MaxF32:      extremePair(vmaxps, vandps),
 		kernel.F32ToS32:    (*compiler).floatToSignedPair,
 		kernel.Bits16ToF32: (*compiler).halfToFloatPair,
+
+		kernel.MoveMasked64: (*compiler).moveMaskedWidePair,
+		kernel.Select64:     (*compiler).chooseWidePair,
+		kernel.Join64:       (*compiler).joinPair,
 	}
 }
 

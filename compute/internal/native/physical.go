@@ -39,7 +39,9 @@ const (
 	placeOfGenerals  = placeOfMiss + 176
 	placeOfVectors   = placeOfMiss + 256
 	missEnd          = placeOfVectors + 32*32
-	placeOfWords     = missEnd // of values of 64 bits, one chunk each
+	placeOfLower     = missEnd            // four chunks: the lower lanes of what has 32 bits, and is made of 64
+	placeOfWords     = placeOfLower + 128 // four chunks each: the lower and the upper words of what has 64 bits
+	wordsEnd         = placeOfWords + 256
 )
 
 // savedGenerals are the general registers that hold something between instructions and are not arguments of call.

@@ -66,7 +66,15 @@ func TestQuads(t *testing.T) {
 		again := load
 		again.Dst, again.Immediate = wideVarying(2), load.Immediate+8
 		run = append(run, again)
-		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true})
+		single := r.IntN(2) == 0
+		switch {
+		case single || len(run) < 3: // chunk by chunk, each of which may load what the one before has stored
+		case r.IntN(2) == 0:
+			run = []Inst{load, again}
+		default:
+			run = run[1:2]
+		}
+		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true, Narrow: single})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ const notNegative condition = 9
 // byLane makes an operation of what write does: it has A and B in rax and rcx, and leaves the result in rax.
 func byLane(write func(c *compiler)) func(c *compiler) {
 	return func(c *compiler) {
-		a, b := c.scratch+placeOfAddresses, c.scratch+placeOfAddresses+32
+		a, b := c.scratch+placeOfAddresses, c.scratch+placeOfValues
 		c.store(at(file, a), c.vector(0, spare[0]))
 		c.store(at(file, b), c.vector(1, spare[1]))
 		c.fromLanes(c.result, func(lane int32) {

@@ -52,7 +52,7 @@ const (
 	placeOfMask    = 96 + 32*iota // the active lanes of the chunk
 	placeOfMasks                  // the address of the chunks of the mask that it began with, and of the chunk under way
 	placeOfOffsets = 192          // two chunks, at a multiple of 64 bytes
-	placesEnd      = missEnd + 64 // where the copies of uniform registers begin
+	placesEnd      = wordsEnd     // where the copies of uniform registers begin
 	placeOfRounds  = placeOfMasks + 16
 	placeOfLoop    = placeOfMasks + 20
 	deeper         = 8 // how much more an instruction in a loop counts than one around it
@@ -204,7 +204,7 @@ func (r *region) choosePins(most int, twice bool) {
 		}
 	}
 	slices.SortFunc(r.pins, func(a, b Register) int {
-		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(a.Offset, b.Offset))
+		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(a.Offset, b.Offset), compareUpper(a, b))
 	})
 	for _, p := range r.pins {
 		if p.Step > 0 && r.writes(p) {

@@ -135,12 +135,7 @@ func remainderWide(modulus bool) func(c *compiler) {
 		c.move(r, reg(a))
 		c.two(vfnmadd231pd, r, q, reg(b))
 		c.two(vandps, q, q, c.quads(1<<63-1))
-		c.immediate(vcmppd, q, q, c.float64s(quickWide), floatNotLess)
-		c.signs(rcx, q)
-		c.immediate(vcmppd, q, r, reg(r), floatUnordered)
-		c.signs(rdx, q)
-		c.integer(false, 0x0b, uint8(rcx), reg(vector(rdx)), 0) // OR
-		c.jumpIf(notEqual, slow)
+		c.unlessQuick(q, r, slow)
 		c.two(vandps, q, a, c.quads(1<<63))
 		c.two(vxorps, r, r, reg(q)) // that of |A|
 		c.two(vandps, spare[0], b, c.quads(1<<63-1))
@@ -155,6 +150,22 @@ func remainderWide(modulus bool) func(c *compiler) {
 		c.behind(slow, back, func() { c.remainderByLane(a, b, r) })
 		c.move(c.result(), reg(r))
 	}
+}
+
+// unlessQuick goes to slow, if a quotient is too large or a remainder a NaN. The magnitudes of the quotients are lost.
+func (c *compiler) unlessQuick(q, r vector, slow label) {
+	if avx512() {
+		c.compareTo(vcmppd, quad, 1, q, c.float64s(quickWide), floatNotLess)
+		c.compareTo(vcmppd, quad, savedBits, r, reg(r), floatUnordered)
+		c.bits(kortest, 1, 0, savedBits)
+	} else {
+		c.immediate(vcmppd, q, q, c.float64s(quickWide), floatNotLess)
+		c.signs(rcx, q)
+		c.immediate(vcmppd, q, r, reg(r), floatUnordered)
+		c.signs(rdx, q)
+		c.integer(false, 0x0b, uint8(rcx), reg(vector(rdx)), 0) // OR
+	}
+	c.jumpIf(notEqual, slow)
 }
 
 // negative gives where lanes of 64 bits are below zero, in t.
@@ -175,10 +186,7 @@ func (c *compiler) modulusByMasks() {
 	c.move(r, reg(a))
 	c.two(vfnmadd231pd, r, q, reg(b))
 	c.two(vandps, q, q, c.quads(1<<63-1))
-	c.compareTo(vcmppd, quad, 1, q, c.float64s(quickWide), floatNotLess)
-	c.compareTo(vcmppd, quad, zero, r, reg(r), floatUnordered)
-	c.bits(kortest, 1, 0, zero)
-	c.jumpIf(notEqual, slow)
+	c.unlessQuick(q, r, slow)
 	c.compareTo(vcmppd, quad, zero, r, c.quads(0), floatEqual)
 	c.two(vxorps, q, r, reg(b))
 	c.compareTo(vpcmpd, quad, 1, q, c.quads(0), isLess)
@@ -210,10 +218,10 @@ func (c *compiler) modulusWide(r, divisor vector) {
 // remainderByLane leaves the remainders of a and b in r, by FPREM, which is exact. It takes the dividend nearer to the
 // divisor until C2 of the status is clear.
 func (c *compiler) remainderByLane(a, b, r vector) {
-	dividend, divisor := c.scratch+placeOfAddresses, c.scratch+placeOfAddresses+32
+	dividend, divisor := c.scratch+placeOfAddresses, c.scratch+placeOfValues
 	c.store(at(file, dividend), a)
 	c.store(at(file, divisor), b)
-	for lane := range int32(4) {
+	for lane := range int32(c.lanes() / 2) {
 		again := c.label()
 		c.integer(false, 0xdd, 0, memory(at(file, divisor+8*lane)), 0)  // FLD
 		c.integer(false, 0xdd, 0, memory(at(file, dividend+8*lane)), 0) // FLD

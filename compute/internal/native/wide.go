@@ -7,15 +7,33 @@ import (
 	"farside/compute/internal/kernel"
 )
 
-// Values of 64 bits take two vectors for each chunk, of four lanes each. So an instruction on them becomes two, on the
-// lower and the upper lanes, before code is made of it: the halves of a register are registers of their own.
+// Values of 64 bits take two vectors: of four lanes each for a chunk, of eight each for a pair of chunks, whose halves
+// are the chunks. So an instruction on them becomes two, on the lower and the upper lanes, before code is made of it:
+// the halves of a register are registers of their own.
 
 // half is the lower or upper lanes of a register of 64 bits, others as they are.
 func (r Register) half(k uint8) Register {
-	if r.Wide {
-		r.Offset += 32 * uint32(k)
-	}
+	r.upper = r.Wide && k == 1
 	return r
+}
+
+// halfBytes is how far the upper half of a register is behind the lower one.
+func (c *compiler) halfBytes(r Register) int32 {
+	if c.wide && r.Step > 0 {
+		return 64
+	}
+	return 32
+}
+
+// compareUpper orders the halves of a register.
+func compareUpper(a, b Register) int {
+	switch {
+	case a.upper == b.upper:
+		return 0
+	case b.upper:
+		return -1
+	}
+	return 1
 }
 
 // halfRead is half where the register is read: all lanes of a uniform one are in its lower half.
@@ -28,6 +46,12 @@ func (r Register) halfRead(k uint8) Register {
 
 // isWide says whether it has an operand of 64 bits.
 func (in *Inst) isWide() bool { return in.Dst.Wide || in.A.Wide || in.B.Wide }
+
+// widePairs says whether an instruction with operands of 64 bits has code for pairs of chunks. Atomics and accesses by
+// address have none.
+func (in *Inst) widePairs() bool {
+	return supportsWide(in.Op) || in.Op == kernel.Load64 || in.Op == kernel.Store64
+}
 
 // expand makes two instructions of each with operands of 64 bits.
 func (c *compiler) expand(run []Inst) []Inst {
@@ -83,7 +107,7 @@ func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 		h.upper = k == 1
 		h.Dst, h.A, h.B, h.C = in.Dst.half(k), in.A.halfRead(k), in.B.halfRead(k), in.C.halfRead(k)
 		if in.Dst.Valid && !in.Dst.Wide {
-			lower := Register{Offset: uint32(c.scratch), Valid: true}
+			lower := Register{Offset: uint32(c.scratch) + placeOfLower, Step: in.Dst.Step, Valid: true, aside: true}
 			if h.upper {
 				h.C = lower
 			} else {
@@ -99,8 +123,13 @@ func (c *compiler) appendHalves(list []Inst, in *Inst) []Inst {
 func (c *compiler) appendWords(list []Inst, in *Inst) []Inst {
 	words := [2]Register{}
 	var parts [2]Inst
+	step := in.B.Step
+	if in.Op == kernel.Load64 {
+		step = in.Dst.Step
+	}
 	for k := range words {
-		words[k] = Register{Offset: uint32(c.scratch) + placeOfWords + 32*uint32(k), Valid: true}
+		place := uint32(c.scratch) + placeOfWords + 128*uint32(k)
+		words[k] = Register{Offset: place, Step: step / 2, Valid: true, aside: true}
 		p := *in
 		p.Keep, p.Immediate, p.more = false, in.Immediate+4*uint64(k), uint8(4*(1-k))
 		if in.Words == 0 {
@@ -133,6 +162,11 @@ var choices = map[kernel.Op]func(c *compiler){
 func takeWords(order uint8) func(c *compiler) {
 	return func(c *compiler) {
 		t := spare[0]
+		if c.wide {
+			c.everyOther(t, c.vector(0, spare[1]), c.vector(1, spare[2]), uint32(order&1))
+			c.move(c.result(), reg(t))
+			return
+		}
 		c.immediate(vshufps, t, c.vector(0, t), c.reads(1), order)
 		c.immediate(vpermq, c.result(), 0, reg(t), 0xd8)
 	}
@@ -150,7 +184,7 @@ var wideForms = map[kernel.Op]form{
 	kernel.RoundEvenF64: {opcode: vroundpd, unary: true, byte: 8},
 }
 
-// wideSequences are the others, for four lanes.
+// wideSequences are the others, for a half.
 var wideSequences = map[kernel.Op]func(c *compiler){
 	kernel.Move64:         func(c *compiler) { a := c.reads(0); c.move(c.result(), a) },
 	kernel.MoveMasked64:   (*compiler).moveMaskedWide,
@@ -256,7 +290,17 @@ func (c *compiler) narrow(t vector) {
 		c.one(vmovups, c.result(), reg(t))
 		return
 	}
-	c.immediate(vshufps, t, c.vector(2, spare[3]), reg(t), 0x88)
+	lower := c.vector(2, spare[3])
+	if c.wide {
+		u := spare[0]
+		if t == u {
+			u = spare[1]
+		}
+		c.everyOther(u, lower, t, 0)
+		c.move(c.result(), reg(u))
+		return
+	}
+	c.immediate(vshufps, t, lower, reg(t), 0x88)
 	c.immediate(vpermq, c.result(), 0, reg(t), 0xd8)
 }
 
@@ -270,17 +314,18 @@ func (c *compiler) packed(t vector) {
 	c.immediate(vinsertf128, c.result(), lower, reg(t), 1)
 }
 
-// lanesOf gives four lanes of operand k, which has 32 bits, in v: o makes 64 bits of them.
+// lanesOf gives a half's lanes of operand k, which has 32 bits, in v: o makes 64 bits of them.
 func (c *compiler) lanesOf(k int, o opcode, v vector) {
 	a := c.reads(k)
 	if c.isUpper() {
-		if a.memory {
-			a.address.displacement += 16
-		} else {
+		if a.memory && !a.broadcast {
+			a.address.displacement += 2 * int32(c.lanes())
+		} else if !a.memory {
 			c.upper(v, a.vector)
 			a = reg(v)
 		}
 	}
+	a.broadcast = false // all words of a uniform register are the same
 	c.one(o, v, a)
 }
 
