@@ -71,7 +71,7 @@ func (b *graphicsBench) sampler(trilinear bool) (vk.Sampler, error) {
 // pushed is the stages that have push constants: 16 bytes for each.
 const pushed = vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT | vk.SHADER_STAGE_FRAGMENT_BIT)
 
-// textureSets makes sets with the four textures, of which each begins with another one, and the layout of the pipelines.
+// textureSets makes sets with the four textures, each of which begins with another one, and the pipelines' layout.
 func (b *graphicsBench) textureSets(trilinear bool) (vk.PipelineLayout, []vk.DescriptorSet, error) {
 	sampler, err := b.sampler(trilinear)
 	if err != nil {

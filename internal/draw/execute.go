@@ -46,10 +46,10 @@ var runs = sync.Pool{New: func() any { return new(run) }}
 // prepared once, and fragments of several draws wait for each other, to be shaded and filled together. What comes out
 // has the same bits as without.
 //
-// A series may go on as long as State and Pass of its draws, and what they refer to, stay as they are, but for viewports
-// and scissors, of which Draw.Changed tells. Each draw may have a fragment environment of its own, which stays as it is
-// until the series ends. Whoever changes anything else, waits for what was drawn, or looks at that or at Statistics, calls
-// End first. Draws that others might tell apart by what they do beside drawing don't join.
+// A series may go on as long as State and Pass of its draws and what they refer to stay as they are, but for viewports
+// and scissors, of which Draw.Changed tells. Each draw may have a fragment environment of its own, which stays as it
+// is until the series ends. Whoever changes anything else, waits for what was drawn, or looks at that or at
+// Statistics, calls End first. Draws that others might tell apart by what they do beside drawing don't join.
 type Series struct{ run *run }
 
 // Draw executes a draw, or has a part of it wait. It fails when a shader does, when it is stopped, and when an
