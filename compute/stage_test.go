@@ -175,12 +175,15 @@ func TestStageModes(t *testing.T) {
 	for _, test := range []struct {
 		line                 string
 		constants, subgroups bool
+		sets                 uint32
 	}{
-		{"color = vec4(subgroupQuadSwapHorizontal(a))", false, false},
-		{"color = vec4(k * a)", true, false},
-		{"color = vec4(subgroupBroadcastFirst(a))", false, true},
-		{"color = subgroupElect() ? vec4(k) : vec4(0)", true, true},
-		{"color = vec4(subgroupBallot(a > 1).x)", false, true},
+		{"color = vec4(subgroupQuadSwapHorizontal(a))", false, false, 0},
+		{"color = vec4(k * a)", true, false, 0},
+		{"color = vec4(subgroupBroadcastFirst(a))", false, true, 0},
+		{"color = subgroupElect() ? vec4(k) : vec4(0)", true, true, 0},
+		{"color = vec4(subgroupBallot(a > 1).x)", false, true, 0},
+		{"color = vec4(c)", false, false, 1 << 3},
+		{"color = imageLoad(i, ivec2(0)) + imageLoad(many[int(a)], ivec2(0)) + c", false, false, 1<<3 | 1<<31 | 1},
 	} {
 		eachWay(t, "frag", `#version 450
 #extension GL_KHR_shader_subgroup_ballot : enable
@@ -188,8 +191,11 @@ func TestStageModes(t *testing.T) {
 layout(location = 0) in float a;
 layout(location = 0) out vec4 color;
 layout(push_constant) uniform P { float k; };
+layout(set = 3, binding = 1) uniform C { float c; };
+layout(set = 31, binding = 0, r32f) readonly uniform image2D i;
+layout(binding = 0, r32f) readonly uniform image2D many[4];
 void main() { `+test.line+`; }`, func(t *testing.T, p *Program) {
-			if m := p.Stage(); m.Constants != test.constants || m.Subgroups != test.subgroups {
+			if m := p.Stage(); m.Constants != test.constants || m.Subgroups != test.subgroups || m.Sets != test.sets {
 				t.Errorf("%s: modes %+v", test.line, m)
 			}
 		})

@@ -22,7 +22,7 @@ import (
 
 var (
 	sceneSeeds = flag.Int("scenes.seeds", 2, "how many random scenes to draw on all drivers")
-	sceneFirst = flag.Uint64("scenes.first", 8, "the seed of the first")
+	sceneFirst = flag.Uint64("scenes.first", 10, "the seed of the first")
 )
 
 // random_scenes draws the random scenes of FARSIDE_SEEDS and writes every sample of every attachment to files.
@@ -54,6 +54,7 @@ func (c *Case) randomScene(seed uint64) (floats, whole []uint32) {
 	list := make([]*drawn, len(looks))
 	for i, l := range looks {
 		list[i] = m.drawing(l)
+		m.several(list[i])
 	}
 	m.render(list, vk.ATTACHMENT_LOAD_OP_CLEAR)
 	for i, t := range m.colors {

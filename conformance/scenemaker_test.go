@@ -194,6 +194,7 @@ func (m *sceneMaker) vertexShader(d *sceneDraw, attributes bool) string {
 	} else {
 		line("layout(binding = 0) readonly buffer B { vec4 data[]; };")
 	}
+	line("layout(push_constant) uniform P { vec4 shift; };")
 	line("layout(location = 0) out vec4 s0; layout(location = 1) %s out vec4 n0;", m.linear())
 	line("layout(location = 2) flat out vec4 f0; layout(location = 3) centroid out vec4 q0;")
 	line("layout(location = 4) out Block { vec2 list[2]; layout(location = 8, component = 1) float odd; } block;")
@@ -217,6 +218,7 @@ func (m *sceneMaker) vertexShader(d *sceneDraw, attributes bool) string {
 			sceneVertices)
 	}
 	line("gl_Position = at + vec4(gl_InstanceIndex / 4.0 * at.w, 0, gl_InstanceIndex / 16.0 * at.w, 0);")
+	line("gl_Position += shift * at.w;")
 	line("gl_PointSize = %d;", 1+m.rng.IntN(9))
 	for i := range clips {
 		line("gl_ClipDistance[%d] = va.%c - %g;", i, "xyzw"[m.rng.IntN(4)], float64(m.rng.IntN(4))/4)
@@ -245,7 +247,9 @@ func (m *sceneMaker) fragmentShader(d *sceneDraw) string {
 	if d.perSample {
 		place = "sample "
 	}
-	head += "layout(location = 3) " + place + "in vec4 q0;\n"
+	head += "layout(location = 3) " + place + "in vec4 q0;\n" +
+		"layout(binding = 0) readonly buffer B { vec4 data[]; };\n" +
+		"layout(push_constant) uniform P { layout(offset = 16) vec4 shade; };\n"
 	if m.one(6) {
 		head += "layout(early_fragment_tests) in;\n"
 	}
@@ -265,6 +269,9 @@ func (m *sceneMaker) fragmentShader(d *sceneDraw) string {
 		default:
 			line("c%d = %svec4(floor(vec4(%s, f0.y, %s, 1) * 96));", i, p, m.value(d), m.value(d))
 		}
+	}
+	if m.prefixes[0] == "" {
+		line("c0 = c0 * shade + data[1] * 0.125;")
 	}
 	if d.dual {
 		line("second = vec4(%s, %s, %s, %s);", m.value(d), m.value(d), m.value(d), m.value(d))
@@ -312,6 +319,7 @@ func (m *sceneMaker) state(d *sceneDraw, topology vk.PrimitiveTopology,
 			}{float32(m.rng.IntN(5)) / 4, int32(m.rng.IntN(5))}))
 			g.Stages[i].PSpecializationInfo = x
 		}
+		g.Vary(vk.DYNAMIC_STATE_VIEWPORT, vk.DYNAMIC_STATE_SCISSOR)
 		m.rasterState(g)
 		m.testState(g)
 		m.blendState(g, d)
@@ -432,7 +440,7 @@ func (m *sceneMaker) look() *look {
 	}
 	d.points = topology == vk.PRIMITIVE_TOPOLOGY_POINT_LIST
 	attributes := m.one(2)
-	l := &look{viewMask: m.viewMask, vertex: m.vertexShader(d, attributes),
+	l := &look{viewMask: m.viewMask, push: []float32{0, 0, 0, 0, 1, 1, 1, 1}, vertex: m.vertexShader(d, attributes),
 		buffers: []any{m.corners(sceneVertices), m.texture}}
 	if !m.one(20) {
 		l.fragment = m.fragmentShader(d)
@@ -469,4 +477,67 @@ func (m *sceneMaker) look() *look {
 		m.c.dev.CallOn("vkCmdDraw", uintptr(cb), count, instances, min(first, sceneVertices-count), 0)
 	}
 	return l
+}
+
+// several has what a look draws be drawn a few times. Between them change, or are set again, viewports, scissors, push
+// constants of both stages and descriptor sets.
+func (m *sceneMaker) several(d *drawn) {
+	dev := m.c.dev
+	pool, r := dev.CreateDescriptorPool(0, 1, vulkan.Binding{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1},
+		vulkan.Binding{Type: m.texture.Type, Count: 1})
+	m.c.must("vkCreateDescriptorPool", r)
+	others, r := dev.AllocateSets(pool, d.layouts...)
+	m.c.must("vkAllocateDescriptorSets", r)
+	data := m.c.shaderBuffer(m.corners(sceneVertices), vk.BUFFER_USAGE_STORAGE_BUFFER_BIT)
+	m.free = append(m.free, func() { dev.DestroyDescriptorPool(pool) }, data.free)
+	texture := m.texture.Descriptor
+	texture.Binding = 1
+	dev.WriteSet(others[0], vulkan.Descriptor{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER,
+		Buffer: vk.DescriptorBufferInfo{Buffer: data.buffer, Range: vk.WHOLE_SIZE}})
+	dev.WriteSet(others[0], texture)
+	sets := [2][]vk.DescriptorSet{d.sets, others}
+	changes := []func(){m.place(), m.place()}
+	for range 1 + m.rng.IntN(9) {
+		change := func() {}
+		switch m.rng.IntN(6) {
+		case 0, 1:
+			change = m.place()
+		case 2, 3:
+			stage := m.rng.IntN(2)
+			push := []float32{float32(m.rng.IntN(5)) / 4, float32(m.rng.IntN(5)) / 4, 0, 0}
+			change = func() {
+				dev.PushStages(m.cb, d.layout, vk.SHADER_STAGE_VERTEX_BIT|vk.SHADER_STAGE_FRAGMENT_BIT, uint32(16*stage),
+					bytesOf(push))
+			}
+		case 4, 5:
+			set := sets[m.rng.IntN(2)]
+			change = func() { dev.BindGraphicsSets(m.cb, d.layout, set) }
+		}
+		changes = append(changes, change)
+	}
+	once := d.look.record
+	d.look.record = func(cb vk.CommandBuffer) {
+		for i, change := range changes {
+			if change(); i > 0 {
+				once(cb)
+			}
+		}
+	}
+}
+
+// place sets a random viewport and scissor.
+func (m *sceneMaker) place() func() {
+	v, s := vulkan.New[vk.Viewport](&m.a), vulkan.New[vk.Rect2D](&m.a)
+	*v = vk.Viewport{Width: float32(m.width), Height: float32(m.height), MaxDepth: 1}
+	s.Extent = vk.Extent2D{Width: m.width, Height: m.height}
+	if m.one(2) {
+		v.X, v.Y = float32(m.rng.IntN(40)), float32(m.rng.IntN(40))
+	}
+	if m.one(2) {
+		s.Offset.X, s.Extent.Height = int32(m.rng.IntN(int(m.width))), 1+uint32(m.rng.IntN(int(m.height)))
+	}
+	return func() {
+		m.cmd("vkCmdSetViewport", 0, 1, ptr(v))
+		m.cmd("vkCmdSetScissor", 0, 1, ptr(s))
+	}
 }

@@ -30,8 +30,10 @@ type graphicsWork struct {
 	depthOnly   bool
 	samples     uint32
 	pixels      int // of a triangle; 0: four that fill everything
-	draws       int // of two triangles each, with push constants of their own
-	most        float64
+	draws       int // of two triangles each, with push constants of their own for vertices
+	// What else is its own of each draw: a push constant for fragments, a descriptor set, a scissor.
+	shaded, sets, scissors bool
+	most                   float64
 }
 
 var graphicsWorks = []graphicsWork{
@@ -49,6 +51,12 @@ var graphicsWorks = []graphicsWork{
 	{name: "four samples", title: "2,000 triangles of 1,000 pixels, depth test, four samples and a resolve", depth: true,
 		samples: 4, pixels: 1000, most: 1},
 	{name: "small draws", title: "2,000 draws of two triangles of 50 pixels", draws: smallDraws, pixels: 50, most: 1},
+	{name: "draws with constants", title: "the same draws with a push constant of fragments between them",
+		draws: smallDraws, pixels: 50, shaded: true, most: 1},
+	{name: "draws with sets", title: "with a descriptor set, of another texture, between them", draws: smallDraws,
+		pixels: 50, textures: 1, sets: true, most: 1},
+	{name: "draws with scissors", title: "with a scissor between them", draws: smallDraws, pixels: 50, scissors: true,
+		most: 1},
 }
 
 // graphicsBench is a driver's device for graphics, with recorded work.
@@ -64,6 +72,7 @@ type graphicsBench struct {
 	bytes       []byte
 	textureView [4]vk.ImageView
 	modules     map[string]vk.ShaderModule
+	scissor     *vk.Rect2D // that is being set
 	work        []*vk.SubmitInfo
 	empty       *vk.SubmitInfo
 }
@@ -100,6 +109,7 @@ func openGraphics(l *vulkan.Loader, needed *samples) ([]*graphicsBench, error) {
 func (b *graphicsBench) open(inst *vulkan.Instance, pd vk.PhysicalDevice, needed *samples) error {
 	rendering := vulkan.Struct[vk.PhysicalDeviceDynamicRenderingFeatures](&b.a)
 	rendering.DynamicRendering = vk.TRUE
+	b.scissor = vulkan.New[vk.Rect2D](&b.a)
 	var r vk.Result
 	if b.dev, r = inst.CreateDevice(pd, vulkan.DeviceConfig{Next: unsafe.Pointer(rendering)}); r != vk.SUCCESS {
 		return fmt.Errorf("vkCreateDevice: %v", r)
@@ -277,12 +287,12 @@ func (b *graphicsBench) picture() ([]byte, error) {
 }
 
 // module compiles a shader, once, and makes its module.
-func (b *graphicsBench) module(name string, textures int) (vk.ShaderModule, error) {
-	key := fmt.Sprint(name, textures)
+func (b *graphicsBench) module(name string, defines ...string) (vk.ShaderModule, error) {
+	key := fmt.Sprint(name, defines)
 	if m := b.modules[key]; m != 0 {
 		return m, nil
 	}
-	code, err := shaders.Source{Name: "bench/" + name, Defines: []string{fmt.Sprint("TEXTURES=", textures)}}.Compile()
+	code, err := shaders.Source{Name: "bench/" + name, Defines: defines}.Compile()
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"farside/conformance/vulkan"
@@ -67,48 +68,58 @@ func (b *graphicsBench) sampler(trilinear bool) (vk.Sampler, error) {
 	return *out, nil
 }
 
-// textureSet makes the set with the four textures, and the layout of the pipelines.
-func (b *graphicsBench) textureSet(trilinear bool) (vk.PipelineLayout, vk.DescriptorSet, error) {
+// pushed is the stages that have push constants: 16 bytes for each.
+const pushed = vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT | vk.SHADER_STAGE_FRAGMENT_BIT)
+
+// textureSets makes sets with the four textures, each of which begins with another one, and the pipelines' layout.
+func (b *graphicsBench) textureSets(trilinear bool) (vk.PipelineLayout, []vk.DescriptorSet, error) {
 	sampler, err := b.sampler(trilinear)
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
+	n := len(b.textureView)
 	binding := vulkan.Binding{Type: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, Count: 4,
 		Stages: vk.ShaderStageFlags(vk.SHADER_STAGE_FRAGMENT_BIT)}
 	layout, r := b.dev.CreateSetLayout(0, binding)
 	var pool vk.DescriptorPool
 	if r == vk.SUCCESS {
-		pool, r = b.dev.CreateDescriptorPool(0, 1, binding)
+		pool, r = b.dev.CreateDescriptorPool(0, uint32(n), slices.Repeat([]vulkan.Binding{binding}, n)...)
 	}
 	var sets []vk.DescriptorSet
 	if r == vk.SUCCESS {
-		sets, r = b.dev.AllocateSets(pool, layout)
+		sets, r = b.dev.AllocateSets(pool, slices.Repeat([]vk.DescriptorSetLayout{layout}, n)...)
 	}
 	var pipeline vk.PipelineLayout
 	if r == vk.SUCCESS {
-		pipeline, r = b.dev.CreateStagesLayout(vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT), 16, layout)
+		pipeline, r = b.dev.CreateStagesLayout(pushed, 32, layout)
 	}
 	if r != vk.SUCCESS {
-		return 0, 0, fmt.Errorf("textures' descriptors: %v", r)
+		return 0, nil, fmt.Errorf("textures' descriptors: %v", r)
 	}
-	for i, v := range b.textureView {
-		b.dev.WriteSet(sets[0], vulkan.Descriptor{Element: uint32(i), Type: binding.Type,
-			Image: vk.DescriptorImageInfo{Sampler: sampler, ImageView: v, ImageLayout: vk.IMAGE_LAYOUT_GENERAL}})
+	for k, set := range sets {
+		for i := range n {
+			b.dev.WriteSet(set, vulkan.Descriptor{Element: uint32(i), Type: binding.Type, Image: vk.DescriptorImageInfo{
+				Sampler: sampler, ImageView: b.textureView[(i+k)%n], ImageLayout: vk.IMAGE_LAYOUT_GENERAL}})
+		}
 	}
-	return pipeline, sets[0], nil
+	return pipeline, sets, nil
 }
 
 // pipeline makes a work's pipeline; more is the value of its constant.
 func (b *graphicsBench) pipeline(k *graphicsWork, layout vk.PipelineLayout, more float32) (vk.Pipeline, error) {
-	vertex, err := b.module("draw.vert", 0)
+	vertex, err := b.module("draw.vert")
 	if err != nil {
 		return 0, err
 	}
 	fragment := vk.ShaderModule(0)
 	colors, depth := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM}, vk.Format(vk.FORMAT_UNDEFINED)
+	defines := []string{fmt.Sprint("TEXTURES=", k.textures)}
+	if k.shaded {
+		defines = append(defines, "SHADED=1")
+	}
 	if k.depthOnly {
 		colors = nil
-	} else if fragment, err = b.module("draw.frag", k.textures); err != nil {
+	} else if fragment, err = b.module("draw.frag", defines...); err != nil {
 		return 0, err
 	}
 	if k.depth {
@@ -119,6 +130,9 @@ func (b *graphicsBench) pipeline(k *graphicsWork, layout vk.PipelineLayout, more
 	g.Vertex([]vk.VertexInputBindingDescription{{Stride: vertexBytes}}, []vk.VertexInputAttributeDescription{
 		{Format: vk.FORMAT_R32G32B32_SFLOAT}, {Location: 1, Format: vk.FORMAT_R8G8B8A8_UNORM, Offset: 12}})
 	g.Multisample.RasterizationSamples = vk.SampleCountFlagBits(max(k.samples, 1))
+	if k.scissors {
+		g.Vary(vk.DYNAMIC_STATE_SCISSOR)
+	}
 	if k.depth {
 		g.Depth.DepthTestEnable, g.Depth.DepthWriteEnable = vk.TRUE, vk.TRUE
 		g.Depth.DepthCompareOp = vk.COMPARE_OP_LESS_OR_EQUAL
@@ -145,7 +159,7 @@ func (b *graphicsBench) pipeline(k *graphicsWork, layout vk.PipelineLayout, more
 
 // record makes what a work needs and records it.
 func (b *graphicsBench) record(k *graphicsWork, more float32) (*vk.SubmitInfo, error) {
-	layout, set, err := b.textureSet(k.trilinear)
+	layout, sets, err := b.textureSets(k.trilinear)
 	if err != nil {
 		return nil, err
 	}
@@ -180,16 +194,34 @@ func (b *graphicsBench) record(k *graphicsWork, more float32) (*vk.SubmitInfo, e
 	return b.submission(func(cb vk.CommandBuffer) {
 		b.dev.Render(cb, rendering, func() {
 			b.dev.BindGraphics(cb, pipeline)
-			b.dev.BindGraphicsSets(cb, layout, []vk.DescriptorSet{set})
+			b.dev.BindGraphicsSets(cb, layout, sets[:1])
 			b.dev.BindVertices(cb, 0, buffer)
 			for i := range max(k.draws, 1) {
-				push := [4]float32{2: 4}
-				if k.draws > 0 {
-					push[0], push[1] = float32(i%64)/32, float32(i/64)/16
-				}
-				b.dev.PushStages(cb, layout, vk.SHADER_STAGE_VERTEX_BIT, 0, vulkan.Bytes(unsafe.Pointer(&push), 16))
+				b.change(cb, k, layout, sets, i)
 				b.dev.CallOn("vkCmdDraw", uintptr(cb), count, 1, 0, 0)
 			}
 		})
 	})
+}
+
+// change records what is a draw's own.
+func (b *graphicsBench) change(cb vk.CommandBuffer, k *graphicsWork, layout vk.PipelineLayout, sets []vk.DescriptorSet,
+	draw int) {
+	push, size := [8]float32{2: 4}, 16
+	if k.draws > 0 {
+		push[0], push[1] = float32(draw%64)/32, float32(draw/64)/16
+	}
+	if k.shaded {
+		push[4], push[5], push[6], push[7] = 1, float32(draw%5)/4, float32(draw%7)/6, 1
+		size = 32
+	}
+	b.dev.PushStages(cb, layout, pushed, 0, vulkan.Bytes(unsafe.Pointer(&push), size))
+	if k.sets {
+		b.dev.BindGraphicsSets(cb, layout, sets[draw%len(sets):][:1])
+	}
+	if k.scissors {
+		b.scissor.Offset = vk.Offset2D{X: int32(draw % 64 * 30), Y: int32(draw / 64 * 34)}
+		b.scissor.Extent = vk.Extent2D{Width: 8, Height: 8}
+		b.dev.CallOn("vkCmdSetScissor", uintptr(cb), 0, 1, address(b.scissor))
+	}
 }

@@ -48,13 +48,17 @@ type binned struct {
 	shape      polygonShape
 	inViewport bool
 	box        box
+	// Where those of its draw are among the polygons': its viewport, and the environment of the fragment shader.
+	viewport, environment int32
 }
 
 // polygons are some that wait, or that are being filled.
 type polygons struct {
 	items []binned
 	primitives
-	all box // of all items
+	all          box // of all items
+	viewports    []viewport
+	environments []*compute.Environment
 }
 
 // bins are the polygons of a draw that wait, those that are being filled, and the workers for that.
@@ -65,6 +69,9 @@ type bins struct {
 	collected polygons
 	work      int64 // about how many samples they have
 	taken     int   // at most so many places in the lists of tiles
+	// The last of collected's; -1: the draw at hand has others.
+	viewport, environment int32
+	number                uint32 // of viewport in the draw
 
 	polygons      // that are being filled
 	shift         int
@@ -107,13 +114,22 @@ func (b *bins) reset() {
 	c.items = c.items[:0]
 	c.primitives.reset()
 	c.all = box{1<<31 - 1, 1<<31 - 1, 0, 0}
-	b.work, b.taken = 0, 0
+	c.viewports, c.environments = c.viewports[:0], c.environments[:0]
+	b.work, b.taken, b.viewport, b.environment = 0, 0, -1, -1
 }
 
 // add takes a polygon of the primitive at hand, whose pixels are in a box.
 func (b *bins) add(r *run, s *polygonShape, at *box, inViewport bool) {
 	c := &b.collected
-	c.items = append(c.items, binned{*s, inViewport, *at})
+	if n := r.raster.prim.viewport; b.viewport < 0 || b.number != n {
+		b.viewport, b.number = int32(len(c.viewports)), n
+		c.viewports = append(c.viewports, r.raster.viewports[n])
+	}
+	if b.environment < 0 {
+		b.environment = int32(len(c.environments))
+		c.environments = append(c.environments, r.draw.Fragment)
+	}
+	c.items = append(c.items, binned{*s, inViewport, *at, b.viewport, b.environment})
 	c.primitives.add(&r.shading, &r.raster.prim)
 	b.work += binnedWork + int64(at.right-at.left)*int64(at.bottom-at.top)*int64(r.raster.samples)/2
 	shift := binShift
@@ -128,6 +144,9 @@ func (b *bins) add(r *run, s *polygonShape, at *box, inViewport bool) {
 func (b *bins) ahead() bool {
 	return b.work >= 2*binShare && (b.job == nil || b.next.Load() >= int64(b.columns*b.rows))
 }
+
+// release forgets what environments refer to.
+func (p *polygons) release() { clear(p.environments[:cap(p.environments)]) }
 
 // empty fills all polygons that wait, or has workers begin with it.
 func (b *bins) empty(r *run) {
@@ -329,10 +348,12 @@ func (r *run) fillBinned(b *bins, item int, in *box) {
 	if at.empty() {
 		return
 	}
-	p := &b.prims[item]
-	r.raster.at = p
+	if r.shading.turn(r, b.environments[it.environment]); r.err != nil {
+		return
+	}
+	r.raster.at = &b.prims[item]
 	r.shading.beginBinned(item)
-	r.fillBox(&it.shape, &r.raster.viewports[p.viewport], it.inViewport, &at)
+	r.fillBox(&it.shape, &b.viewports[it.viewport], it.inViewport, &at)
 }
 
 // lend makes another run one of this run's workers.
@@ -349,13 +370,6 @@ func (r *run) lend(w *run) error {
 	if !r.shading.active {
 		w.shading.prepareNone(w)
 		return nil
-	}
-	w.environment = *r.draw.Fragment
-	if w.environment.Stop != nil {
-		if w.stop == nil {
-			w.stop = w.stopShared
-		}
-		w.environment.Stop = w.stop
 	}
 	return w.shading.prepare(w)
 }
@@ -375,10 +389,17 @@ func (r *run) lead() *run {
 
 // fragments is what the fragment shader of a run finds.
 func (r *run) fragments() *compute.Environment {
-	if r.parent != nil {
-		return &r.environment
+	if r.parent == nil {
+		return r.shading.environment
 	}
-	return r.draw.Fragment
+	r.environment = *r.shading.environment
+	if r.environment.Stop != nil {
+		if r.stop == nil {
+			r.stop = r.stopShared
+		}
+		r.environment.Stop = r.stop
+	}
+	return &r.environment
 }
 
 // countWorkers adds what the workers have counted.

@@ -167,12 +167,21 @@ func (p *Progress) Part() float64 { return math.Float64frombits(p.part.Load()) }
 // reached notes the part of the draw under way.
 func (p *Progress) reached(part float64) { p.part.Store(math.Float64bits(p.before + p.share*part)) }
 
+// Changes are what a draw of a series has otherwise than the draw before it, in the same places.
+type Changes uint8
+
+const (
+	ChangedViewports Changes = 1 << iota // the viewports and scissors of State
+	ChangedBindings                      // what the bindings of Vertex give
+)
+
 // Draw is a draw command.
 type Draw struct {
 	State *State
 	Pass  *Pass
-	// Environment is what shaders find, of each stage by itself.
+	// Environment is what shaders find, of each stage by itself. Draws of a series may have others than those before them.
 	Vertex, Fragment *compute.Environment
+	Changed          Changes
 	Buffers          []VertexBuffer // by binding
 
 	Indexed      bool

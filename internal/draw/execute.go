@@ -46,9 +46,10 @@ var runs = sync.Pool{New: func() any { return new(run) }}
 // prepared once, and fragments of several draws wait for each other, to be shaded and filled together. What comes out
 // has the same bits as without.
 //
-// A series may go on as long as State and Pass of its draws, and what they refer to, stay as they are, and the fragment
-// shader's environment but for its push constants. Whoever changes these, waits for what was drawn, or looks at that or
-// at Statistics, calls End first. Draws that others might tell apart by what they do beside drawing don't join.
+// A series may go on as long as State and Pass of its draws and what they refer to stay as they are, but for viewports
+// and scissors, of which Draw.Changed tells. Each draw may have a fragment environment of its own, which stays as it
+// is until the series ends. Whoever changes anything else, waits for what was drawn, or looks at that or at
+// Statistics, calls End first. Draws that others might tell apart by what they do beside drawing don't join.
 type Series struct{ run *run }
 
 // Draw executes a draw, or has a part of it wait. It fails when a shader does, when it is stopped, and when an
@@ -69,12 +70,11 @@ func (s *Series) Draw(d *Draw) error {
 			s.Drop()
 		}
 	}()
-	r.own = *d
 	if fresh {
+		r.own = *d
 		r.err = r.begin()
 	} else {
-		r.vertices.fetcher.rebind(&r.own)
-		r.raster.lines = lineState{}
+		r.next(d)
 	}
 	if r.err == nil {
 		r.drawViews()
@@ -84,11 +84,6 @@ func (s *Series) Draw(d *Draw) error {
 		return s.End()
 	}
 	return nil
-}
-
-// ReadsConstants says whether something waits that reads push constants: End comes before these change.
-func (s *Series) ReadsConstants() bool {
-	return s.run != nil && s.run.state.Fragment != nil && s.run.state.Fragment.Stage().Constants
 }
 
 // End fills what waits, and adds what the draws have counted to their Statistics. Its errors are those of Draw.
@@ -132,6 +127,8 @@ func (r *run) release() {
 	r.tests.rows.at = nil
 	r.vertices.release()
 	r.shading.release()
+	r.bins.collected.release()
+	r.bins.polygons.release()
 	r.releaseWorkers()
 }
 
@@ -150,6 +147,7 @@ func (r *run) begin() error {
 		return err
 	}
 	r.raster.prepare(r)
+	r.raster.place(r)
 	r.tests.prepare(r)
 	if r.state.Fragment != nil && !r.state.NoRasterizer {
 		if err := r.shading.prepare(r); err != nil {
@@ -164,6 +162,28 @@ func (r *run) begin() error {
 	}
 	r.joins = r.canJoin()
 	return nil
+}
+
+// next goes on with another draw of the series.
+func (r *run) next(d *Draw) {
+	turned := d.Fragment != r.own.Fragment
+	r.own = *d
+	r.vertices.fetcher.rebind(&r.own)
+	r.raster.lines = lineState{}
+	if d.Changed&ChangedViewports != 0 {
+		r.raster.place(r)
+		r.bins.viewport = -1
+	}
+	if d.Changed&ChangedBindings != 0 {
+		r.err = r.vertices.turn(d.Vertex)
+	}
+	switch {
+	case !turned || r.err != nil:
+	case r.bins.on:
+		r.bins.environment = -1
+	default:
+		r.shading.turn(r, d.Fragment)
+	}
 }
 
 // canJoin says whether nobody can tell that fragments wait for those of the draws to come.

@@ -24,7 +24,7 @@ func (b *bins) firstSeen(r *run, list []int32, tile *box) (first int, layer, cov
 	at := tile.cut(&b.all)
 	for i := len(list) - 1; i >= 0; i-- {
 		p := &b.prims[list[i]]
-		if !b.items[list[i]].covers(&at, &r.raster.viewports[p.viewport]) {
+		if it := &b.items[list[i]]; !it.covers(&at, &b.viewports[it.viewport]) {
 			continue
 		}
 		if c := r.waiting(); c != nil && tile.cut(&c.area) == at {

@@ -80,6 +80,11 @@ func (z *rasterizer) prepare(r *run) {
 	}
 	z.smooth = s.LineMode == vk.LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH
 	z.sampleBits = uint16(1<<z.samples-1) & uint16(s.SampleMask)
+}
+
+// place takes in the viewports and scissors.
+func (z *rasterizer) place(r *run) {
+	s := r.state
 	z.viewports = z.viewports[:0]
 	var none vk.Rect2D
 	for i := range s.Viewports {

@@ -45,9 +45,12 @@ const (
 
 // fragmentStage collects quads until a batch is full, runs the shader for them, and hands its outputs on.
 type fragmentStage struct {
-	active    bool // there is a shader
-	linear    bool // some input is linear on the screen
-	batch     compute.Batch
+	active bool // there is a shader
+	linear bool // some input is linear on the screen
+	batch  compute.Batch
+	// environment is what the batch finds now, of a worker but for its Stop.
+	environment *compute.Environment
+
 	modes     compute.StageModes
 	when      testTime
 	perSample bool
@@ -81,7 +84,7 @@ type fragmentStage struct {
 }
 
 func (f *fragmentStage) release() {
-	f.batch, f.primitives = nil, primitives{}
+	f.batch, f.environment, f.primitives = nil, nil, primitives{}
 	clear(f.inputs)
 	clear(f.list[:cap(f.list)])
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
@@ -102,7 +105,7 @@ func (f *fragmentStage) prepareNone(r *run) {
 func (f *fragmentStage) prepare(r *run) error {
 	shader := r.state.Fragment
 	batch := shader.NewBatch()
-	f.batch = nil
+	f.batch, f.environment = nil, r.draw.Fragment
 	if err := batch.Begin(r.fragments()); err != nil {
 		return err
 	}
@@ -146,6 +149,23 @@ func (f *fragmentStage) prepare(r *run) error {
 	r.tests.planRows(r)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
 	return f.outputs.prepare(r, outputs, f)
+}
+
+// turn has the shader find another environment from now on.
+func (f *fragmentStage) turn(r *run, to *compute.Environment) {
+	if !f.active || to == f.environment {
+		return
+	}
+	if f.flush(r); r.err != nil {
+		return
+	}
+	f.environment = to
+	if r.err = f.batch.End(); r.err == nil {
+		r.err = f.batch.Begin(r.fragments())
+	}
+	if r.err != nil {
+		f.batch = nil
+	}
 }
 
 // testTime decides when tests happen: early where nobody can tell, or the shader asks for it.

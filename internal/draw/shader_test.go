@@ -17,6 +17,8 @@ import (
 type lane struct {
 	in, out []uint32
 	effect  bool
+	bound   uint32 // the DeviceIndex that the batch has begun with: what bindings would give
+	pushed  []byte
 }
 
 func (l *lane) float(i int) float32      { return math.Float32frombits(l.in[i]) }
@@ -74,10 +76,15 @@ type goBatch struct {
 	l               lane
 }
 
-func (b *goBatch) Begin(*compute.Environment) error { b.open.Add(1); return nil }
-func (b *goBatch) Input(i int) []uint32             { return b.inputs[i] }
-func (b *goBatch) Output(i int) []uint32            { return b.outputs[i] }
-func (b *goBatch) End() error                       { b.open.Add(-1); return b.err }
+func (b *goBatch) Begin(v *compute.Environment) error {
+	b.l.bound, b.l.pushed = v.DeviceIndex, v.PushConstants
+	b.open.Add(1)
+	return nil
+}
+
+func (b *goBatch) Input(i int) []uint32  { return b.inputs[i] }
+func (b *goBatch) Output(i int) []uint32 { return b.outputs[i] }
+func (b *goBatch) End() error            { b.open.Add(-1); return b.err }
 
 func (b *goBatch) Release() {}
 

@@ -88,6 +88,18 @@ func (v *vertexStage) prepare(r *run) error {
 	return nil
 }
 
+// turn has the shader find what the bindings of an environment give now.
+func (v *vertexStage) turn(to *compute.Environment) error {
+	err := v.batch.End()
+	if err == nil {
+		err = v.batch.Begin(to)
+	}
+	if err != nil {
+		v.batch = nil
+	}
+	return err
+}
+
 // findOutputs finds the built-in outputs among the shader's.
 func (v *vertexStage) findOutputs(outputs []compute.Variable) {
 	v.position, v.pointSize, v.layer, v.viewport = [4][]uint32{}, nil, nil, nil

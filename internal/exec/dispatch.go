@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"farside/compute"
 	"farside/internal/command"
 	"farside/internal/descriptor"
-	"farside/internal/sampling"
 	"farside/internal/syncobj"
 	"farside/internal/vk"
 	"farside/memory"
@@ -41,17 +40,19 @@ type boundSet struct {
 	*descriptor.Set          // nil: none
 	offsets         []uint32 // for its dynamic descriptors, in their order; in the stream
 	pushed          bool
-	frozen          bool // pushed, and a dispatch that was put off has it
+	frozen          bool // pushed, and a dispatch that was put off has it, or a draw that waits
 }
 
 // bindings are what a command buffer has bound, and what the dispatch under way finds there. What a layout that is not
 // compatible disturbs is undefined from then on (chapter "Pipeline Layout Compatibility"); here it stays, and a
 // dispatch looks whether what it uses is what its pipeline wants.
 type bindings struct {
+	boundSets // all of sets
 	replay    *replay
 	pipeline  *Pipeline
 	sets      [MaxSets]boundSet
 	top       int                    // sets from here on are empty
+	turned    uint32                 // sets that have changed since the last draw: a bit each
 	constants [MaxPushConstants]byte // those of compute count for all pipelines
 	pushed    bool                   // constants has been written to
 
@@ -91,9 +92,14 @@ func (b *bindings) begin() {
 	}
 }
 
+// belong makes the bindings a replay's.
+func (b *bindings) belong(r *replay) {
+	b.replay, b.boundSets = r, boundSets{b, b.sets[:]}
+}
+
 // ready makes what dispatches share, once.
 func (b *bindings) ready(r *replay) {
-	b.replay = r
+	b.belong(r)
 	b.dispatch.Bindings = b
 	b.dispatch.PushConstants = b.constants[:]
 	b.dispatch.Stop = func(ended uint64) bool {
@@ -123,9 +129,10 @@ func (r *replay) bindPipeline(c *command.BindPipeline) error {
 		return invalid(vk.VUID_vkCmdBindPipeline_pipeline_03382, "the pipeline was created with "+
 			"VK_PIPELINE_CREATE_LIBRARY_BIT_KHR")
 	}
-	if b.pipeline = p; b != &r.bound {
-		r.graphics.shaders, r.graphics.changed = boundShaders{}, true
+	if g := &r.graphics; b == &g.bindings && (b.pipeline != p || g.shaders != boundShaders{}) {
+		g.shaders, g.changed = boundShaders{}, true
 	}
+	b.pipeline = p
 	return nil
 }
 
@@ -155,7 +162,10 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 			b = boundSet{Set: s, offsets: offsets[:n]}
 			offsets = offsets[n:]
 		}
-		bound.set(int(c.FirstSet)+i, b)
+		n := int(c.FirstSet) + i
+		if old := &bound.sets[n]; old.Set != b.Set || old.pushed || !slices.Equal(old.offsets, b.offsets) {
+			bound.set(n, b)
+		}
 	}
 	if len(offsets) > 0 {
 		return invalid(vk.VUID_vkCmdBindDescriptorSets_dynamicOffsetCount_00359,
@@ -168,6 +178,7 @@ func (r *replay) bindDescriptorSets(c *command.BindDescriptorSets) error {
 func (b *bindings) set(n int, s boundSet) {
 	b.sets[n] = s
 	b.top = max(b.top, n+1)
+	b.turned |= 1 << n
 }
 
 // pushDescriptorSet updates what earlier ones have pushed; a layout that differs, or a set bound since, disturbs that.
@@ -186,6 +197,7 @@ func (r *replay) pushDescriptorSet(c *command.PushDescriptorSet) error {
 	} else if b.frozen {
 		b.Set, b.frozen = b.Set.Clone(), false
 	}
+	bound.turned |= 1 << c.Set
 	for w := range c.Writes() {
 		if err := bound.sets[c.Set].Write(&w); err != nil {
 			return err
@@ -204,8 +216,10 @@ func (r *replay) pushConstants(c *command.PushConstants) error {
 	case len(c.Values)%4 != 0:
 		return invalid(vk.VUID_vkCmdPushConstants_size_00369, "size %d is no multiple of 4", len(c.Values))
 	}
-	copy(r.bound.constants[c.Offset:], c.Values)
-	r.bound.pushed = true
+	if at := r.bound.constants[c.Offset:][:len(c.Values)]; !bytes.Equal(at, c.Values) {
+		copy(at, c.Values)
+		r.bound.pushed, r.graphics.pushedTo = true, true
+	}
 	return nil
 }
 
@@ -316,130 +330,4 @@ func (r *replay) execute(base, groups [3]uint32, rules dispatchRules) error {
 		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID,
 			"the dispatch takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
 	}
-}
-
-// descriptor returns an element of a binding; nil if there is none.
-func (b *bindings) descriptor(set, binding, element uint32) *descriptor.Descriptor {
-	if set >= MaxSets || b.sets[set].Set == nil {
-		return nil
-	}
-	d, _ := b.sets[set].At(binding, element)
-	return d
-}
-
-// Memory implements compute.Bindings. A buffer that does not exist has no bytes: a binding that is partially bound may
-// name one that was destroyed, as long as the shader does not use it.
-func (b *bindings) Memory(set, binding, element uint32) compute.Memory {
-	d := b.descriptor(set, binding, element)
-	if d == nil {
-		if set < MaxSets && b.sets[set].Set != nil && element == 0 {
-			return memoryOf(b.sets[set].Inline(binding))
-		}
-		return compute.Memory{}
-	}
-	offset, size := d.Offset, d.Range
-	if i, ok := b.sets[set].Layout().DynamicIndex(binding, element); ok && int(i) < len(b.sets[set].offsets) {
-		offset += uint64(b.sets[set].offsets[i])
-	}
-	b.given(vk.OBJECT_TYPE_BUFFER, uint64(d.Buffer), offset, size)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	buffer, err := b.replay.buffer(b.replay.device.Resources, d.Buffer)
-	if err != nil || offset >= uint64(len(buffer.Bytes)) {
-		return compute.Memory{}
-	}
-	bytes := buffer.Bytes[offset:]
-	return memoryOf(bytes[:min(size, uint64(len(bytes)))])
-}
-
-// Image implements compute.Bindings.
-func (b *bindings) Image(set, binding, element uint32) *sampling.View {
-	d := b.descriptor(set, binding, element)
-	if d == nil {
-		return nil
-	}
-	if d.BufferView != 0 {
-		b.given(vk.OBJECT_TYPE_BUFFER_VIEW, uint64(d.BufferView), 0, wholeObject)
-	} else {
-		b.given(vk.OBJECT_TYPE_IMAGE_VIEW, uint64(d.ImageView), 0, wholeObject)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var v *View
-	var err error
-	if d.BufferView != 0 {
-		v, err = b.replay.bufferView(b.replay.device.Resources, d.BufferView)
-	} else {
-		v, err = b.replay.imageView(b.replay.device.Resources, d.ImageView)
-	}
-	if err != nil {
-		return nil
-	}
-	return v.View
-}
-
-// Sampler implements compute.Bindings.
-func (b *bindings) Sampler(set, binding, element uint32) *sampling.Sampler {
-	d := b.descriptor(set, binding, element)
-	if d == nil {
-		return nil
-	}
-	s, err := b.replay.device.Resources.Sampler(d.Sampler)
-	if err != nil {
-		return nil
-	}
-	return s
-}
-
-// Physical implements compute.Bindings. What it has found is kept, with a reference, until the command buffer ends.
-func (b *bindings) Physical(address uint64) (m compute.Memory, start uint64, found bool) {
-	if m, start, ok := b.known(address); ok {
-		return m, start, true
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if m, start, ok := b.known(address); ok {
-		return m, start, true
-	}
-	r, ok := b.replay.device.Resources.Physical(address)
-	if !ok {
-		return compute.Memory{}, 0, false
-	}
-	b.replay.held = append(b.replay.held, r.Payload)
-	b.replay.addressed(r.Payload)
-	var ranges []Range
-	if p := b.ranges.Load(); p != nil {
-		ranges = *p
-	}
-	// Others may be reading the old slice.
-	ranges = slices.Insert(slices.Clone(ranges), lastRange(ranges, r.Address)+1, r)
-	b.ranges.Store(&ranges)
-	return b.known(address)
-}
-
-// known looks an address up among the ranges that this command buffer has used.
-func (b *bindings) known(address uint64) (m compute.Memory, start uint64, found bool) {
-	p := b.ranges.Load()
-	if p == nil {
-		return compute.Memory{}, 0, false
-	}
-	i := lastRange(*p, address)
-	if i < 0 {
-		return compute.Memory{}, 0, false
-	}
-	r := &(*p)[i]
-	if address-r.Address >= uint64(len(r.Bytes)) {
-		return compute.Memory{}, 0, false
-	}
-	return memoryOf(r.Bytes), r.Address, true
-}
-
-// lastRange is where the last range is that begins at an address or below, -1 if there is none.
-func lastRange(ranges []Range, address uint64) int {
-	i, found := slices.BinarySearchFunc(ranges, address,
-		func(r Range, want uint64) int { return cmp.Compare(r.Address, want) })
-	if !found {
-		i--
-	}
-	return i
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math"
+	"slices"
 
 	"farside/internal/command"
 	"farside/internal/draw"
@@ -44,6 +45,7 @@ type stateRow struct {
 type dynamics struct {
 	draw.State
 	set       DynamicStates
+	last      [64][]uint32 // what the last SetState had for each row of stateRows that is in set
 	viewports [MaxViewports]vk.Viewport
 	scissors  [MaxViewports]vk.Rect2D
 	// The counts of vkCmdSetViewportWithCount and vkCmdSetScissorWithCount.
@@ -465,9 +467,14 @@ func (r *replay) setState(c *command.SetState) error {
 		return r.malformed()
 	}
 	g := &r.graphics
+	d := &g.dynamics
+	if d.set&(1<<i) != 0 && slices.Equal(d.last[i], c.Values) {
+		return nil
+	}
 	g.changed = true
-	g.dynamics.set |= 1 << i
-	if err := stateRows[i].set(&g.dynamics, c.Values); err != nil {
+	d.set |= 1 << i
+	d.last[i] = append(d.last[i][:0], c.Values...)
+	if err := stateRows[i].set(d, c.Values); err != nil {
 		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.VUIDOf(err), "%v: %w", c.State, err)
 	}
 	return nil
@@ -488,12 +495,18 @@ func (r *replay) setViewports(first uint32, list []vk.Viewport, counted bool) er
 		}
 	}
 	g := &r.graphics
-	copy(g.dynamics.viewports[first:], list)
-	if g.changed = true; counted {
-		g.dynamics.viewportCount = uint32(len(list))
-		g.dynamics.set |= dynamicViewportCount
+	d, set := &g.dynamics, dynamicViewport
+	old := d.viewports[first:][:len(list)]
+	if counted {
+		set |= dynamicViewportCount
+		g.moved = g.moved || d.viewportCount != uint32(len(list))
+		d.viewportCount = uint32(len(list))
 	}
-	g.dynamics.set |= dynamicViewport
+	if d.set&set != set || !slices.Equal(old, list) {
+		copy(old, list)
+		d.set |= set
+		g.moved = true
+	}
 	return nil
 }
 
@@ -513,11 +526,17 @@ func (r *replay) setScissors(first uint32, list []vk.Rect2D, counted bool) error
 		}
 	}
 	g := &r.graphics
-	copy(g.dynamics.scissors[first:], list)
-	if g.changed = true; counted {
-		g.dynamics.scissorCount = uint32(len(list))
-		g.dynamics.set |= dynamicScissorCount
+	d, set := &g.dynamics, dynamicScissor
+	old := d.scissors[first:][:len(list)]
+	if counted {
+		set |= dynamicScissorCount
+		g.moved = g.moved || d.scissorCount != uint32(len(list))
+		d.scissorCount = uint32(len(list))
 	}
-	g.dynamics.set |= dynamicScissor
+	if d.set&set != set || !slices.Equal(old, list) {
+		copy(old, list)
+		d.set |= set
+		g.moved = true
+	}
 	return nil
 }

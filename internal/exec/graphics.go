@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"errors"
-	"fmt"
 	"math/bits"
 	"sync/atomic"
 
@@ -10,7 +8,6 @@ import (
 	"farside/internal/command"
 	"farside/internal/draw"
 	"farside/internal/sampling"
-	"farside/internal/syncobj"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -43,6 +40,8 @@ type graphics struct {
 	shaders  boundShaders // from which the pipeline is made, if there are any
 	dynamics dynamics
 	changed  bool // something that state is made of
+	moved    bool // but viewports and scissors, of which this tells
+	pushedTo bool // push constants
 	rebound  bool // buffers of vertices
 
 	vertices [MaxVertexBindings]boundBuffer
@@ -51,21 +50,22 @@ type graphics struct {
 	indices  vk.IndexType // of index; meaningless without it
 	indexed  bool         // index is bound
 
-	draw           draw.Draw
-	progress       draw.Progress // of the command under way
-	draws          uint64        // of the command under way
-	series         draw.Series
-	drawing        bool       // series may have draws that wait
-	last           int        // the index of the last draw
-	lastOp         command.Op // likewise
-	state          draw.State
-	inputs         map[uint32]draw.VertexBinding // state's, where it can't be the pipeline's
-	blends         [MaxColors]draw.Blend         // likewise
-	buffers        [MaxVertexBindings]draw.VertexBuffer
-	vertex, pixels compute.Environment
-	statistics     draw.Statistics
-	queries        []activeQuery
-	secondary      bool // a secondary command buffer is executed
+	draw         draw.Draw
+	progress     draw.Progress // of the command under way
+	draws        uint64        // of the command under way
+	series       draw.Series
+	drawing      bool       // series may have draws that wait
+	last         int        // the index of the last draw
+	lastOp       command.Op // likewise
+	state        draw.State
+	inputs       map[uint32]draw.VertexBinding // state's, where it can't be the pipeline's
+	blends       [MaxColors]draw.Blend         // likewise
+	buffers      [MaxVertexBindings]draw.VertexBuffer
+	vertex       compute.Environment
+	environments environments
+	statistics   draw.Statistics
+	queries      []activeQuery
+	secondary    bool // a secondary command buffer is executed
 }
 
 // boundBuffer is a buffer that is bound for vertices or indices.
@@ -77,7 +77,7 @@ type boundBuffer struct {
 
 // ready makes what draws share, once.
 func (g *graphics) ready(r *replay) {
-	g.replay = r
+	g.belong(r)
 	g.inputs = map[uint32]draw.VertexBinding{}
 	g.vertex = compute.Environment{
 		DeviceIndex: r.device.Index, PushConstants: r.bound.constants[:], Bindings: &g.bindings, Print: r.device.Print,
@@ -86,8 +86,7 @@ func (g *graphics) ready(r *replay) {
 			return r.device.stopped() || r.device.Watchdog > 0 && g.watchdog.barks(r.device.Watchdog, ended, g.progress.Part())
 		},
 	}
-	g.pixels = g.vertex
-	g.draw.State, g.draw.Vertex, g.draw.Fragment = &g.state, &g.vertex, &g.pixels
+	g.draw.State, g.draw.Vertex, g.draw.Fragment = &g.state, &g.vertex, &g.vertex
 	g.draw.Buffers = g.buffers[:]
 	g.draw.InOrder = r.device.DrawInOrder
 	g.draw.Progress = &g.progress
@@ -119,6 +118,7 @@ func (g *graphics) release() {
 	}
 	g.series.Drop()
 	g.drawing = false
+	g.forget()
 	g.draw.Pass = nil
 	g.begin()
 }
@@ -159,9 +159,7 @@ func (r *replay) bindVertexBuffers(c *command.BindVertexBuffers2) error {
 				return invalid(vk.VUID_vkCmdBindVertexBuffers2_pStrides_03362,
 					"stride %d is more than maxVertexInputBindingStride, %d", b.Stride, MaxVertexStride)
 			}
-			g.dynamics.bindings[n].Stride = uint32(b.Stride)
-			g.dynamics.set |= dynamicStride
-			g.changed = true
+			g.setStride(n, uint32(b.Stride))
 		}
 		g.vertices[n] = bound
 		g.buffers[n].Bytes = bound.bytes
@@ -169,6 +167,18 @@ func (r *replay) bindVertexBuffers(c *command.BindVertexBuffers2) error {
 	}
 	g.rebound = true
 	return nil
+}
+
+// setStride sets the stride of a binding.
+func (g *graphics) setStride(n, stride uint32) {
+	d := &g.dynamics
+	if d.set&dynamicStride != 0 && d.bindings[n].Stride == stride {
+		return
+	}
+	d.bindings[n].Stride = stride
+	d.set |= dynamicStride
+	d.last[bits.TrailingZeros64(uint64(dynamicVertexInput))] = nil // which has set strides, too
+	g.changed = true
 }
 
 // rangeRules are the rules of a command that binds a part of a buffer.
@@ -271,12 +281,22 @@ func (r *replay) prepare(rules *drawRules, indexed bool, draws uint64) error {
 		if err := g.build(p.Graphics, r.pass, rules); err != nil {
 			return err
 		}
-		g.draw.Pass, g.changed = r.pass, false
+		g.draw.Pass, g.changed, g.moved = r.pass, false, false
 		r.tellUnset(p.Graphics, rules)
 		r.tellValues(p.Graphics, rules)
 		if o := p.Graphics.Output; o != nil {
 			r.tellOutput(o, rules.outputs)
 		}
+	}
+	if g.moved {
+		if err := g.buildViewports(p.Graphics, rules); err != nil {
+			return err
+		}
+		g.moved = false
+		g.draw.Changed |= draw.ChangedViewports
+	}
+	if err := r.findEnvironments(); err != nil {
+		return err
 	}
 	if g.rebound {
 		if err := g.checkBuffers(rules); err != nil {
@@ -476,78 +496,9 @@ func (r *replay) drawOne(first, count uint32, vertexOffset int32, instance, inst
 	if err := executeDraw(&g.series, d); err != nil {
 		return r.drawError(err)
 	}
+	d.Changed = 0
 	if !r.unseen() {
 		return r.endDraws()
 	}
 	return nil
-}
-
-// drawError is what a command fails with for the error of a draw.
-func (r *replay) drawError(err error) error {
-	switch {
-	case !errors.Is(err, compute.ErrStopped):
-		return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID, "%w", err)
-	case r.device.stopped():
-		return fmt.Errorf("%w: %w", syncobj.ErrStopped, err)
-	}
-	return vk.Errorf(vk.ERROR_DEVICE_LOST, vk.NoVUID,
-		"the draw takes longer than the watchdog allows, %v (FARSIDE_WATCHDOG): %w", r.device.Watchdog, err)
-}
-
-// executeDraw executes a draw; tests put another function here.
-var executeDraw = (*draw.Series).Draw
-
-// endDraws does what is left of the draws that wait, and counts what they did for the queries that are active. An error
-// is that of the last of them.
-func (r *replay) endDraws() error {
-	g := &r.graphics
-	if !g.drawing {
-		return nil
-	}
-	g.drawing = false
-	if err := g.series.End(); err != nil {
-		r.index, r.op = g.last, g.lastOp
-		return r.failed(r.drawError(err))
-	}
-	for i := range g.queries {
-		g.queries[i].count(&g.statistics)
-	}
-	return nil
-}
-
-// goesOn says whether draws may wait beyond a command for those to come: it changes nothing that they need.
-func goesOn(op command.Op) bool {
-	switch op {
-	case command.OpDraw, command.OpDrawIndexed, command.OpDrawIndirect, command.OpDrawIndexedIndirect,
-		command.OpDrawIndirectCount, command.OpDrawIndexedIndirectCount, command.OpDrawMulti, command.OpBindVertexBuffers2,
-		command.OpBindIndexBuffer, command.OpBindIndexBuffer2, command.OpDebugLabel:
-		return true
-	}
-	return false
-}
-
-// before ends the draws that wait, and then does the clears that do, if the next command may not come before.
-func (r *replay) before(op command.Op) error {
-	ends := !goesOn(op) && (op != command.OpPushConstants || r.graphics.series.ReadsConstants())
-	if r.graphics.drawing && ends {
-		if err := r.endDraws(); err != nil {
-			return err
-		}
-	}
-	if r.pass.Waits() && !blind(op) {
-		r.pass.Clears.Settle()
-	}
-	return nil
-}
-
-// blind says whether a command neither looks at attachments nor lets others do so, or sees itself to the clears that
-// wait.
-func blind(op command.Op) bool {
-	switch op {
-	case command.OpSetState, command.OpSetViewport, command.OpSetScissor, command.OpSetViewportWithCount,
-		command.OpSetScissorWithCount, command.OpBeginQuery, command.OpEndQuery, command.OpExecuteCommands,
-		command.OpClearAttachments, command.OpNextSubpass, command.OpEndRenderPass, command.OpEndRendering:
-		return true
-	}
-	return goesOn(op) || setsState(op)
 }

@@ -177,6 +177,10 @@ func (r *replay) executeCommands(record *command.Record, secondary bool) error {
 // bytes returns the whole of a buffer that a command uses. The rule exists demands that there is one, the rule used
 // that it was created with the usage. One that was not works, too: the first such command is told of.
 func (r *replay) bytes(h vk.Buffer, exists vk.VUID, usage vk.BufferUsageFlags, used vk.VUID) ([]byte, error) {
+	if g := &r.graphics; g.drawing { // the shaders of draws that wait look for theirs
+		g.mu.Lock()
+		defer g.mu.Unlock()
+	}
 	b, err := r.buffer(r.device.Resources, h)
 	if err != nil {
 		return nil, r.missing(exists, err)

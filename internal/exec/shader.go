@@ -165,6 +165,8 @@ func (r *replay) bindShaders(c *command.BindShaders) error {
 			continue
 		case !r.device.Graphics || vk.ShaderStageFlags(stage)&graphicsStages == 0:
 			return invalid(vk.VUID_vkCmdBindShadersEXT_pStages_parameter, "the device has no shaders for %v", stage)
+		case g.binds(stage, s):
+			continue
 		case stage == vk.SHADER_STAGE_VERTEX_BIT:
 			g.shaders.vertex = s
 		case stage == vk.SHADER_STAGE_FRAGMENT_BIT:
@@ -174,6 +176,20 @@ func (r *replay) bindShaders(c *command.BindShaders) error {
 		g.pipeline, g.changed = nil, true
 	}
 	return nil
+}
+
+// binds says whether a shader is bound to a stage of draws already.
+func (g *graphics) binds(stage vk.ShaderStageFlagBits, s *Shader) bool {
+	if g.shaders.stages&vk.ShaderStageFlags(stage) == 0 {
+		return false
+	}
+	switch stage {
+	case vk.SHADER_STAGE_VERTEX_BIT:
+		return g.shaders.vertex == s
+	case vk.SHADER_STAGE_FRAGMENT_BIT:
+		return g.shaders.fragment == s
+	}
+	return true
 }
 
 // objectRules are the rules of a draw command about shader objects.

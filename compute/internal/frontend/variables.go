@@ -323,6 +323,7 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		p.memory = c.memoryFor(memoryKey{kind: ir.MemoryPush}, c.module.DebugName(i.Result), true)
 	case spirv.StorageClassUniform, spirv.StorageClassStorageBuffer:
 		b := c.bindingOf(i)
+		c.usesSet(b)
 		if t.Elem.Kind == spirv.TypeArray || t.Elem.Kind == spirv.TypeRuntimeArray {
 			p.binding = b
 		} else {
@@ -330,6 +331,7 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		}
 	case spirv.StorageClassUniformConstant:
 		p.binding = c.bindingOf(i)
+		c.usesSet(p.binding)
 		if t.Elem.Kind != spirv.TypeArray && t.Elem.Kind != spirv.TypeRuntimeArray {
 			p.element = ir.Element{Resource: c.resource(p.binding)}
 		}
@@ -337,6 +339,13 @@ func (c *compiler) globalVariable(i *spirv.Instruction) *pointer {
 		c.fail(i, "storage class %v is not supported in compute shaders", t.Class)
 	}
 	return p
+}
+
+// usesSet notes that a graphics stage uses a descriptor set.
+func (c *compiler) usesSet(b *binding) {
+	if c.graphics() {
+		c.stage.Modes.Sets |= 1 << b.set
+	}
 }
 
 // inputVariable makes a variable of an input of a graphics stage.

@@ -87,14 +87,15 @@ type StageModes struct {
 	DepthLess        bool
 	DepthUnchanged   bool
 	StencilReplacing bool
-	PostDepth        bool // PostDepthCoverage
-	PerSample        bool // it reads SampleId or SamplePosition, or an input AtSample: it runs for each sample
-	Discards         bool // it may end or demote invocations: tests that write can't come first
-	Effects          bool // it writes memory that others see: it runs wherever the specification has it run
-	Derivatives      bool // it needs whole quads
-	Constants        bool // it reads push constants
-	Subgroups        bool // it sees lanes of its subgroup beyond those of its quad
-	ReadsInputs      bool // it reads input attachments: its own tests may write to them only afterwards
+	PostDepth        bool   // PostDepthCoverage
+	PerSample        bool   // it reads SampleId or SamplePosition, or an input AtSample: it runs for each sample
+	Discards         bool   // it may end or demote invocations: tests that write can't come first
+	Effects          bool   // it writes memory that others see: it runs wherever the specification has it run
+	Derivatives      bool   // it needs whole quads
+	Constants        bool   // it reads push constants
+	Sets             uint32 // the descriptor sets that it uses: a bit each
+	Subgroups        bool   // it sees lanes of its subgroup beyond those of its quad
+	ReadsInputs      bool   // it reads input attachments: its own tests may write to them only afterwards
 }
 
 // Stage is a graphics stage's interface: what a driver fills and reads.
