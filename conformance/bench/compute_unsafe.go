@@ -107,6 +107,16 @@ var computeKernels = []computeKernel{
 		output: elementBytes / 64, rounds: 5, within: 1e-3, most: 1.0 / 3},
 	{name: "exponents", groups: [2]uint32{elements / 16 / 256, 1}, reads: randomWords,
 		output: elementBytes / 16, rounds: 5, within: 1e-3, most: 1.0 / 3},
+	{name: "modular", groups: [2]uint32{elements / 32 / 256, 1}, reads: randomWords,
+		output: elementBytes / 16, rounds: 5, most: 1.0 / 3},
+	{name: "functions", groups: [2]uint32{elements / 32 / 256, 1}, reads: randomWords,
+		output: elementBytes / 32, rounds: 5, within: 1e-3, most: 1.0 / 3},
+	{name: "simplex", groups: [2]uint32{edge / 16, edge / 16}, push: edge,
+		output: 4 * edge * edge, rounds: 5, within: 1e-3, most: 1.0 / 3},
+	{name: "queens", groups: [2]uint32{elements / 4096 / 64, 1},
+		output: elementBytes / 4096, rounds: 5, most: 1.0 / 3},
+	{name: "crc", groups: [2]uint32{elements / 256 / 64, 1}, reads: randomWords,
+		output: elementBytes / 256, rounds: 5, most: 1.0 / 3},
 }
 
 // computeTitles are the kernels' rows.
@@ -132,6 +142,11 @@ var computeTitles = map[string]string{
 	"random":    "128 Mi points of a random generator in a circle",
 	"radix":     "radix sort of 256 words, 1 Mi words: ballots and scans of subgroups",
 	"tiles":     "1024 x 1024 matrix product, 64 x 64 in shared memory, 4 x 4 in registers",
+	"modular":   "32 Mi products of integers of 64 bits to 128, and remainders by a constant",
+	"functions": "8 Mi sums of sines, exponentials, logarithms, powers and arcs",
+	"simplex":   "six octaves of gradient noise, 1024 x 1024",
+	"queens":    "4,096 searches for places of nine queens, with stacks in arrays",
+	"crc":       "CRC-32 of 64 Ki times 128 bytes, by a table in shared memory",
 	"cholesky":  "1,024 decompositions of 32 x 32 by Cholesky, in shared memory",
 	"table":     "2 Mi keys into hash tables in shared memory, by compare and exchange",
 	"floatsum":  "sums of 16 Mi floats by class, by compare and exchange",
