@@ -265,7 +265,8 @@ func (h *Host) join(s *Session) {
 	h.begin(s)
 }
 
-// begin puts a session that has greeted to use.
+// begin puts a session that has greeted to use: on the list first, since settle looks there for those who use what this
+// process publishes. So neither side uses anything before both have it on their lists.
 func (h *Host) begin(s *Session) {
 	h.mu.Lock()
 	if h.closed.Load() {
@@ -279,6 +280,12 @@ func (h *Host) begin(s *Session) {
 	if h.open[s.number] == nil {
 		h.open[s.number] = s
 	}
+	h.mu.Unlock()
+	if s.listed() != nil {
+		s.end()
+		return
+	}
+	h.mu.Lock()
 	for _, e := range s.early {
 		_ = s.send(&e.route, e.header, [][]byte{e.payload})
 	}
@@ -293,7 +300,7 @@ func (h *Host) begin(s *Session) {
 	}
 }
 
-// current is the list of sessions that are ready.
+// current is the list of sessions that have greeted.
 func (h *Host) current() []*Session {
 	if list := h.sessions.Load(); list != nil {
 		return *list

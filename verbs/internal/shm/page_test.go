@@ -124,3 +124,15 @@ func TestStopped(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestListed has each of two processes wait for the other one's direct operations from the first one on.
+func TestListed(t *testing.T) {
+	for range 200 {
+		a, b := open(t, newInbox()), open(t, newInbox())
+		if session(t, b, a); len(a.current()) == 0 || len(b.current()) == 0 {
+			t.Fatalf("a session is usable, and %d and %d are on the lists", len(a.current()), len(b.current()))
+		}
+		a.Close()
+		b.Close()
+	}
+}

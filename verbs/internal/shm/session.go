@@ -19,11 +19,12 @@ import (
 	"farside/verbs/internal/packet"
 )
 
-// The one packet that each side of a new connection sends: magic, version, the number that the sender is known by, and
-// three descriptors: its page, its file with the ring, its eventfd.
+// The first packet that each side of a new connection sends: magic, version, the number that the sender is known by, and
+// three descriptors: its page, its file with the ring, its eventfd. The second one is a byte: the sender has the session
+// on its list.
 const (
 	magic       = 0x56425246 // "FRBV"
-	version     = 1
+	version     = 2
 	helloSize   = 16
 	helloFiles  = 3
 	joinTimeout = 5 * time.Second
@@ -73,7 +74,7 @@ func (s *Session) ring() {
 	}
 }
 
-// greet exchanges greetings on a new connection. On success the session is ready but for being on the host's list.
+// greet exchanges greetings on a new connection, whose deadline lasts until the session is listed.
 func (s *Session) greet(conn *socket.Conn) error {
 	defer context.AfterFunc(s.host.life, func() { _ = conn.Close() })()
 	if err := conn.SetDeadline(time.Now().Add(joinTimeout)); err != nil {
@@ -98,7 +99,22 @@ func (s *Session) greet(conn *socket.Conn) error {
 		return err
 	}
 	s.conn = conn
-	return conn.SetDeadline(time.Time{})
+	return nil
+}
+
+// listed tells the other side that the session is on the list, and waits until it is on the other one, too.
+func (s *Session) listed() error {
+	var all [2]byte
+	if _, err := s.conn.Write(all[:1]); err != nil {
+		return err
+	}
+	switch n, err := s.conn.Read(all[:]); {
+	case err != nil:
+		return err
+	case n != 1:
+		return fmt.Errorf("%d bytes behind a greeting make no sense", n)
+	}
+	return s.conn.SetDeadline(time.Time{})
 }
 
 // greeted takes the other side's greeting.
@@ -141,7 +157,7 @@ func (s *Session) greeted(conn *socket.Conn) error {
 
 func unmap(mapping []byte) { _ = unix.Munmap(mapping) }
 
-// watch waits for the connection's end: nobody sends anything after the greeting.
+// watch waits for the connection's end: nobody sends anything after that.
 func (s *Session) watch() {
 	var none [1]byte
 	_, _, _, _ = s.conn.ReadFiles(none[:], 0)
