@@ -19,9 +19,9 @@ import (
 	"farside/verbs/internal/packet"
 )
 
-// The first packet that each side of a new connection sends: magic, version, the number that the sender is known by, and
-// three descriptors: its page, its file with the ring, its eventfd. The second one is a byte: the sender has the session
-// on its list.
+// The first packet that each side of a new connection sends: magic, version, the number that the sender is known by,
+// and three descriptors: its page, its file with the ring, its eventfd. The second one is a byte: the sender has the
+// session on its list.
 const (
 	magic       = 0x56425246 // "FRBV"
 	version     = 2
