@@ -68,12 +68,17 @@ func (b *graphicsBench) sampler(trilinear bool) (vk.Sampler, error) {
 	return *out, nil
 }
 
-// pushed is the stages that have push constants: 16 bytes for each.
-const pushed = vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT | vk.SHADER_STAGE_FRAGMENT_BIT)
+// pushed is the stages that have push constants, 16 bytes for each.
+func (k *graphicsWork) pushed() vk.ShaderStageFlags {
+	if k.shaded {
+		return vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT | vk.SHADER_STAGE_FRAGMENT_BIT)
+	}
+	return vk.ShaderStageFlags(vk.SHADER_STAGE_VERTEX_BIT)
+}
 
 // textureSets makes sets with the four textures, each of which begins with another one, and the pipelines' layout.
-func (b *graphicsBench) textureSets(trilinear bool) (vk.PipelineLayout, []vk.DescriptorSet, error) {
-	sampler, err := b.sampler(trilinear)
+func (b *graphicsBench) textureSets(k *graphicsWork) (vk.PipelineLayout, []vk.DescriptorSet, error) {
+	sampler, err := b.sampler(k.trilinear)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -91,15 +96,15 @@ func (b *graphicsBench) textureSets(trilinear bool) (vk.PipelineLayout, []vk.Des
 	}
 	var pipeline vk.PipelineLayout
 	if r == vk.SUCCESS {
-		pipeline, r = b.dev.CreateStagesLayout(pushed, 32, layout)
+		pipeline, r = b.dev.CreateStagesLayout(k.pushed(), 32, layout)
 	}
 	if r != vk.SUCCESS {
 		return 0, nil, fmt.Errorf("textures' descriptors: %v", r)
 	}
-	for k, set := range sets {
+	for first, set := range sets {
 		for i := range n {
 			b.dev.WriteSet(set, vulkan.Descriptor{Element: uint32(i), Type: binding.Type, Image: vk.DescriptorImageInfo{
-				Sampler: sampler, ImageView: b.textureView[(i+k)%n], ImageLayout: vk.IMAGE_LAYOUT_GENERAL}})
+				Sampler: sampler, ImageView: b.textureView[(i+first)%n], ImageLayout: vk.IMAGE_LAYOUT_GENERAL}})
 		}
 	}
 	return pipeline, sets, nil
@@ -159,7 +164,7 @@ func (b *graphicsBench) pipeline(k *graphicsWork, layout vk.PipelineLayout, more
 
 // record makes what a work needs and records it.
 func (b *graphicsBench) record(k *graphicsWork, more float32) (*vk.SubmitInfo, error) {
-	layout, sets, err := b.textureSets(k.trilinear)
+	layout, sets, err := b.textureSets(k)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +220,7 @@ func (b *graphicsBench) change(cb vk.CommandBuffer, k *graphicsWork, layout vk.P
 		push[4], push[5], push[6], push[7] = 1, float32(draw%5)/4, float32(draw%7)/6, 1
 		size = 32
 	}
-	b.dev.PushStages(cb, layout, pushed, 0, vulkan.Bytes(unsafe.Pointer(&push), size))
+	b.dev.PushStages(cb, layout, k.pushed(), 0, vulkan.Bytes(unsafe.Pointer(&push), size))
 	if k.sets {
 		b.dev.BindGraphicsSets(cb, layout, sets[draw%len(sets):][:1])
 	}
