@@ -323,7 +323,7 @@ func (r *replay) endRenderPass() error {
 	}
 	err := r.passes.instance.End()
 	r.endAccess()
-	if r.passes.instance.Of().Awaited {
+	if err == nil && r.passes.instance.Of().Awaited {
 		r.ordered()
 	}
 	r.pass = nil
