@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -150,5 +151,33 @@ func TestAbandonedDownloads(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 2 || left[0].Name() != "download-2" {
 		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// A guest that dies is booted once more; one that dies twice is a failure, which says what its kernel said.
+func TestDeadGuest(t *testing.T) {
+	const dies = `echo '{"Kind":"ready"}'; echo "Kernel panic" > "$OUT/console.log"; exit 0`
+	const lives = `echo '{"Kind":"ready"}'; echo '{"Kind":"done","Step":"a"}'; echo '{"Kind":"finish"}'`
+	for _, c := range []struct {
+		name, second string
+		died         bool
+	}{{"once", lives, false}, {"twice", dies, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			bin, out := t.TempDir(), t.TempDir()
+			script := "#!/bin/sh\nif mkdir \"$OUT/first\"; then\n" + dies + "\nelse\n" + c.second + "\nfi\n"
+			if err := os.WriteFile(filepath.Join(bin, "qemu-system-x86_64"), []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			t.Setenv("OUT", out)
+			m := machine{accelerator: "tcg", limit: time.Minute}
+			err := m.bootUntilJudged(t.Context(), "kernel", out, []step{{Name: "a"}})
+			if errors.Is(err, errDied) != c.died || (err == nil) == c.died {
+				t.Errorf("%v", err)
+			}
+			if said := consoleEnd(out); !strings.Contains(said, "Kernel panic") {
+				t.Errorf("the console's end is %q", said)
+			}
+		})
 	}
 }

@@ -109,6 +109,7 @@ Dir::State::lists "%[1]s/lists";
 Dir::State::status "/dev/null";
 Dir::Cache "%[1]s/cache";
 APT::Sandbox::User "";
+Acquire::Retries "5";
 `, dir)
 	source := fmt.Sprintf("deb [arch=amd64] %s %s main\n", mirror, suite)
 	if err := errors.Join(

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ type machine struct {
 	limit       time.Duration
 }
 
-// errBoot says that the guest came to no step, with which accelerator doesn't matter any more.
-var errBoot = errors.New("the guest did not boot")
+// errDied says that the guest ended before its steps had.
+var errDied = errors.New("the guest died")
 
 // run builds what the guest needs, boots it, and judges what it says.
 func run(ctx context.Context, m *machine, out string, steps []step) error {
@@ -61,23 +62,44 @@ func run(ctx context.Context, m *machine, out string, steps []step) error {
 	if err := writeInitramfs(initramfs, init, k, &order{visible(tree, out, steps), env, jobs}); err != nil {
 		return err
 	}
+	return m.bootUntilJudged(ctx, k, out, steps)
+}
+
+// bootUntilJudged boots the guest until one lives long enough to be judged. Under TCG a guest's kernel dies now and
+// then, which says nothing about the tests; one that dies twice is a failure.
+func (m *machine) bootUntilJudged(ctx context.Context, k kernel, out string, steps []step) error {
+	var err error
 	for _, accelerator := range m.accelerators() {
 		fmt.Printf("guest: booting %s with %s\n", filepath.Base(string(k)), accelerator)
 		r := newReport(steps, out, soaking.NewProgress(os.Stderr, isTerminal(os.Stderr), 2*time.Minute))
 		err = m.boot(ctx, accelerator, k, out, r)
 		r.progress.Close()
-		if !errors.Is(err, errBoot) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, errFailed) {
+			return err
+		}
+		fmt.Printf("%sguest: %s: %v\n", consoleEnd(out), accelerator, err)
+		if ctx.Err() != nil || !errors.Is(err, errDied) {
 			break
 		}
-		fmt.Printf("guest: %s: %v\n", accelerator, err)
-	}
-	if err == nil || errors.Is(err, errFailed) {
-		return err
 	}
 	if ctx.Err() == context.DeadlineExceeded {
 		err = fmt.Errorf("not done within %v: %w", m.limit, err)
 	}
 	return fmt.Errorf("%w; the guest's console is in %s", err, console(out))
+}
+
+// consoleEnd is what the guest's kernel said last.
+func consoleEnd(out string) string {
+	const most = 4096
+	said, err := os.ReadFile(console(out))
+	if err != nil {
+		return ""
+	}
+	said = bytes.TrimSpace(said[max(0, len(said)-most):])
+	if len(said) == 0 {
+		return "guest: its kernel said nothing\n"
+	}
+	return fmt.Sprintf("guest: its kernel said last:\n%s\n", said)
 }
 
 func console(out string) string { return filepath.Join(out, "console.log") }
@@ -87,19 +109,20 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// accelerators are those to try. KVM in a virtual machine that is itself one is often there and broken, so that
-// nothing but a boot can tell.
+// accelerators are those to try, in order. KVM in a virtual machine that is itself one is often there and broken, so
+// that nothing but a boot can tell. The last one is tried twice.
 func (m *machine) accelerators() []string {
 	if m.accelerator != "" {
-		return []string{m.accelerator}
+		return []string{m.accelerator, m.accelerator}
 	}
 	if unix.Access("/dev/kvm", unix.R_OK|unix.W_OK) == nil {
-		return []string{"kvm", "tcg"}
+		return []string{"kvm", "tcg", "tcg"}
 	}
-	return []string{"tcg"}
+	return []string{"tcg", "tcg"}
 }
 
-// boot runs QEMU until the guest ends. It fails with errBoot if no step began, and with errFailed if one failed.
+// boot runs QEMU until the guest ends. It fails with errDied if the guest did before its steps ended, and with
+// errFailed if one failed.
 func (m *machine) boot(ctx context.Context, accelerator string, k kernel, out string, r *report) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -146,9 +169,11 @@ func (m *machine) boot(ctx context.Context, accelerator string, k kernel, out st
 	case r.failure != "":
 		return fmt.Errorf("the guest's init: %s", r.failure)
 	case !r.ready:
-		return fmt.Errorf("%w (see %s): %w", errBoot, complaints.Name(), errors.Join(ended, context.Cause(ctx)))
+		died := fmt.Errorf("%w before its first step (see %s)", errDied, complaints.Name())
+		return errors.Join(died, read, ended, context.Cause(ctx))
 	case !r.ended:
-		return fmt.Errorf("the guest died in step %s: %w", r.current().Name, errors.Join(read, ended, context.Cause(ctx)))
+		died := fmt.Errorf("%w in step %s", errDied, r.current().Name)
+		return errors.Join(died, read, ended, context.Cause(ctx))
 	}
 	return r.judge()
 }
