@@ -158,7 +158,7 @@ func (d *device) destroy() {
 	}
 	_ = d.stop.Signal(1) // a fence payload's signal does not fail
 	d.closeQueues()
-	for o := d.residents.take(); o != nil; o = d.residents.take() {
+	for o := range d.children() {
 		if o.withdraw() {
 			d.leaked(o)
 			d.physical.instance.fail("vkDestroyDevice", vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkDestroyDevice_device_05137,

@@ -155,7 +155,7 @@ func (m *deviceMemory) instance(index uint32) uint64 {
 // reserve takes the memory from the budget of each physical device that has an instance.
 func (m *deviceMemory) reserve() error {
 	for left := m.mask; left != 0; left &= left - 1 {
-		if err := m.device.members[bits.TrailingZeros32(left)].budget.Reserve(m.heap, m.size); err != nil {
+		if err := m.device.members[bits.TrailingZeros32(left)].budget.Reserve(m.kind().Heap, m.size); err != nil {
 			m.unreserve(m.mask &^ left)
 			return err
 		}
@@ -165,7 +165,7 @@ func (m *deviceMemory) reserve() error {
 
 func (m *deviceMemory) unreserve(mask uint32) {
 	for ; mask != 0; mask &= mask - 1 {
-		m.device.members[bits.TrailingZeros32(mask)].budget.Release(m.heap, m.size)
+		m.device.members[bits.TrailingZeros32(mask)].budget.Release(m.kind().Heap, m.size)
 	}
 }
 

@@ -29,10 +29,8 @@ func (p *physicalDevice) maxMemoryAllocationSize() uint64 {
 type deviceMemory struct {
 	child
 	typeIndex     uint32
-	heap          uint32
 	size          uint64 // of an instance, bytes
 	mask          uint32 // the physical devices with an instance, by device index
-	flags         vk.MemoryPropertyFlags
 	payload       *memory.Payload
 	own           memory.Payload                   // the payload of memory that can't leave the process
 	imported      vk.ExternalMemoryHandleTypeFlags // the type it was imported from, 0 for none
@@ -50,6 +48,9 @@ type deviceMemory struct {
 	mapping *mapping        // the application's, nil before the first, guarded by mu
 	region  *rdmasim.Region // made by the first vkGetMemoryRemoteAddressNV, guarded by mu
 }
+
+// kind is the memory's type.
+func (m *deviceMemory) kind() *memory.Type { return &m.device.physical.profile.Types[m.typeIndex] }
 
 func allocateMemory(
 	d *device, info *vk.MemoryAllocateInfo, _ *vk.AllocationCallbacks, out *vk.DeviceMemory,
@@ -76,7 +77,7 @@ func (m *deviceMemory) allocated() {
 	if m.imported != 0 {
 		event = vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_IMPORT_EXT
 	}
-	m.device.reportMemory(event, m.payload.ID(), m.size, vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle, m.heap)
+	m.device.reportMemory(event, m.payload.ID(), m.size, vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle, m.kind().Heap)
 }
 
 func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err error) {
@@ -92,9 +93,7 @@ func (d *device) newMemory(info *vk.MemoryAllocateInfo) (_ *deviceMemory, err er
 		return nil, vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.VUID_vkAllocateMemory_pAllocateInfo_01713,
 			"%d bytes are more than maxMemoryAllocationSize, %d", info.AllocationSize, most)
 	}
-	t := p.profile.Types[info.MemoryTypeIndex]
-	m := &deviceMemory{child: child{device: d}, typeIndex: info.MemoryTypeIndex, heap: t.Heap, size: info.AllocationSize,
-		flags: t.Flags}
+	m := &deviceMemory{child: child{device: d}, typeIndex: info.MemoryTypeIndex, size: info.AllocationSize}
 	source, err := m.readExternal(info)
 	if err != nil {
 		return nil, err
@@ -178,7 +177,7 @@ func (m *deviceMemory) readExternal(info *vk.MemoryAllocateInfo) (export.Handle,
 			"memory type %d has an instance on each physical device, and %v is of one piece of memory", m.typeIndex, types)
 	}
 	return source, m.exports.Check(&export.Allocation{
-		Size: m.size, Imported: m.imported, Type: m.device.physical.profile.Types[m.typeIndex], Features: m.device.features,
+		Size: m.size, Imported: m.imported, Type: *m.kind(), Features: m.device.features,
 	})
 }
 
@@ -232,7 +231,7 @@ func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicat
 			defer func() { m.device.takeBack("vkAllocateMemory", source.FD, err != nil) }()
 		}
 		return export.Import(source, &export.Expect{
-			Size: m.total(), MemoryType: m.typeIndex, Properties: m.flags, DriverUUID: p.driverUUID,
+			Size: m.total(), MemoryType: m.typeIndex, Properties: m.kind().Flags, DriverUUID: p.driverUUID,
 			DeviceUUID: m.device.uuid, DeviceMask: m.sharedMask(), Dedicated: dedicated,
 		})
 	case !m.exports.Empty():
@@ -242,10 +241,10 @@ func (m *deviceMemory) newPayload(source export.Handle, dedicated memory.Dedicat
 		}
 		return create(m.total(), memory.Metadata{
 			DriverUUID: p.driverUUID, DeviceUUID: m.device.uuid, DeviceMask: m.sharedMask(), MemoryType: m.typeIndex,
-			Properties: m.flags, HandleTypes: m.exports.Types, HandleTypesNV: m.exports.NV, Dedicated: dedicated,
+			Properties: m.kind().Flags, HandleTypes: m.exports.Types, HandleTypesNV: m.exports.NV, Dedicated: dedicated,
 		})
 	default:
-		return m.own.Anonymous(m.total(), m.device.remaps && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0)
+		return m.own.Anonymous(m.total(), m.device.remaps && m.kind().Flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0)
 	}
 }
 
@@ -296,7 +295,7 @@ func (m *deviceMemory) release() {
 	if m.imported != 0 {
 		event = vk.DEVICE_MEMORY_REPORT_EVENT_TYPE_UNIMPORT_EXT
 	}
-	d.reportMemory(event, id, m.size, vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle, m.heap)
+	d.reportMemory(event, id, m.size, vk.OBJECT_TYPE_DEVICE_MEMORY, m.handle, m.kind().Heap)
 }
 
 func getDeviceMemoryCommitment(_ *device, m *deviceMemory, out *vk.DeviceSize) {

@@ -105,7 +105,7 @@ func (m *deviceMemory) register() (*rdmasim.Region, error) {
 	fd, _ := m.payload.FD() // memory that has an export set has a file
 	// The host and the devices of other processes see the payload itself: what peers write can be kept from this one's
 	// devices alone.
-	holds := m.exports.AddressOnly() && m.imported == 0 && m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0
+	holds := m.exports.AddressOnly() && m.imported == 0 && m.kind().Flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0
 	return rdmasim.Register(fd, 0, m.size, rdmasim.Attributes{Access: access, Name: name, DeviceUUID: p.deviceUUID,
 		Holds: holds})
 }

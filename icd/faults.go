@@ -189,7 +189,7 @@ func (c *call) memories() func(yield func(heap, index uint32) bool) {
 			if o.Type != vk.OBJECT_TYPE_DEVICE_MEMORY {
 				continue
 			}
-			if m := deviceMemories.Get(o.Handle); m != nil && !yield(m.heap, m.typeIndex) {
+			if m := deviceMemories.Get(o.Handle); m != nil && !yield(m.kind().Heap, m.typeIndex) {
 				return
 			}
 		}

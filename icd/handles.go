@@ -2,10 +2,10 @@ package icd
 
 import (
 	"fmt"
-	"sync"
 
 	"farside/internal/config"
 	"farside/internal/finding"
+	"farside/internal/handle"
 	"farside/internal/journal"
 	"farside/internal/vk"
 )
@@ -23,10 +23,7 @@ type child struct {
 	device *device
 	handle uint64
 	made   *origin // with FARSIDE_STRICT=leaks
-
-	// These belong to the device's list, under its mutex.
-	self       resident
-	prev, next *child
+	owned  bool    // it ends with another object of the device, such as a swapchain's image
 }
 
 func (c *child) base() *child   { return c }
@@ -36,7 +33,8 @@ func (c *child) owner() *device { return c.device }
 func (c *child) release() {}
 
 // resident is an object whose parent is its device. icdgen writes publish, withdraw and objectType for each table of
-// such objects; a new kind of object embeds child, and has release if it holds more than memory of Go.
+// such objects, and device.children, which finds them there. A new kind of object embeds child, and has release if it
+// holds more than memory of Go.
 type resident interface {
 	base() *child
 	objectType() vk.ObjectType
@@ -45,57 +43,18 @@ type resident interface {
 	release()       // gives back what it holds: the last thing that happens to it
 }
 
-// residents are the live objects of a device.
-type residents struct {
-	mu     sync.Mutex
-	newest *child
-}
-
-func (r *residents) add(o resident) {
-	c := o.base()
-	r.mu.Lock()
-	c.self, c.next = o, r.newest
-	if c.next != nil {
-		c.next.prev = c
+// childrenIn yields those objects in a table that belong to a device, and to no other object of it. It is false if
+// yield was. Objects that come or go meanwhile may or may not be seen.
+func childrenIn[T any, O interface {
+	*T
+	resident
+}](table *handle.Table[T], d *device, yield func(resident) bool) bool {
+	for _, o := range table.All() {
+		if c := O(o).base(); c.device == d && !c.owned && !yield(O(o)) {
+			return false
+		}
 	}
-	r.newest = c
-	r.mu.Unlock()
-}
-
-// remove does nothing for an object that is not in the list.
-func (r *residents) remove(c *child) {
-	r.mu.Lock()
-	if c.self != nil {
-		r.unlink(c)
-	}
-	r.mu.Unlock()
-}
-
-// unlink takes c out of the list that it is in. The caller has mu.
-func (r *residents) unlink(c *child) {
-	if c.prev != nil {
-		c.prev.next = c.next
-	} else {
-		r.newest = c.next
-	}
-	if c.next != nil {
-		c.next.prev = c.prev
-	}
-	c.self, c.prev, c.next = nil, nil, nil
-}
-
-// take removes the newest object and returns it; nil if there is none.
-func (r *residents) take() resident {
-	r.mu.Lock()
-	c := r.newest
-	if c == nil {
-		r.mu.Unlock()
-		return nil
-	}
-	o := c.self
-	r.mu.Unlock()
-	r.remove(c)
-	return o
+	return true
 }
 
 // add gives an object of the device its handle, which it returns.
@@ -104,7 +63,6 @@ func (d *device) add(o resident) uint64 {
 		o.base().made = here()
 	}
 	o.publish()
-	d.residents.add(o)
 	if journal.On() {
 		d.journalLife(journal.Create, object{o.objectType(), o.base().handle})
 	}
@@ -131,7 +89,6 @@ func (d *device) finish(o resident) bool {
 	if d.strict(config.StrictLeaks) {
 		remember(c.handle)
 	}
-	d.residents.remove(c)
 	if journal.On() {
 		d.journalLife(journal.Destroy, what)
 	}

@@ -32,7 +32,6 @@ type image struct {
 	externalTypes   vk.ExternalMemoryHandleTypeFlags
 	externalTypesNV vk.ExternalMemoryHandleTypeFlagsNV
 	dedicated       bool        // a handle type demands an allocation of the image's own
-	owned           bool        // it is a swapchain's, with which it ends
 	peer            *swapchain  // to whose memory it will be bound: VkImageSwapchainCreateInfoKHR
 	presented       atomic.Bool // a swapchain has presented it
 	planeAlias      bool        // created disjoint, with a format of one plane (VUID-VkImageCreateInfo-format-01577)

@@ -149,7 +149,7 @@ func TestCreateImageRules(t *testing.T) {
 			commands.DestroyImage(d.handle, h, nil)
 		})
 	}
-	for o := d.residents.take(); o != nil; o = d.residents.take() {
+	for o := range d.children() {
 		t.Errorf("%v %#x is still listed as live", o.objectType(), o.base().handle)
 	}
 }

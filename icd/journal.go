@@ -68,7 +68,7 @@ func (m *deviceMemory) journalMemory(kind journal.Kind) {
 }
 
 func (m *deviceMemory) emitMemory(kind journal.Kind) {
-	e := journal.Event{Kind: kind, Object: m.journaled(), Size: m.size, Heap: m.heap, Type: m.typeIndex,
+	e := journal.Event{Kind: kind, Object: m.journaled(), Size: m.size, Heap: m.kind().Heap, Type: m.typeIndex,
 		Payload: m.payload.ID()}
 	if m.imported != 0 {
 		e.Handle = handleType(m.imported)

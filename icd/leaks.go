@@ -40,7 +40,7 @@ var leaksAtExit = sync.OnceFunc(func() { gate.AtExit(tellLeft) })
 func tellLeft() {
 	for _, d := range devices.All() {
 		of := ""
-		if left := d.residents.census(); left != "" {
+		if left := d.census(); left != "" {
 			of = ", nor were its objects: " + left
 		}
 		tellAtExit(finding.LeftAtExit, d.made, fmt.Sprintf("the process ends, and the device was not destroyed%s", of),
@@ -66,15 +66,13 @@ func tellAtExit(id finding.ID, made *origin, text string, i *instance, o object)
 	finding.Tell(f)
 }
 
-// census counts the objects by their types.
-func (r *residents) census() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// census counts the device's objects by their types.
+func (d *device) census() string {
 	count := map[string]int{}
 	var bytes uint64
-	for c := r.newest; c != nil; c = c.next {
-		count[typeName(c.self.objectType())]++
-		if m, ok := c.self.(*deviceMemory); ok {
+	for o := range d.children() {
+		count[typeName(o.objectType())]++
+		if m, ok := o.(*deviceMemory); ok {
 			bytes += m.size
 		}
 	}

@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -18,8 +19,11 @@ func TestMapOfRefusingDMABuf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Release()
-	m := &deviceMemory{child: child{device: imageTestDevice(t)}, size: 4096, payload: p,
-		flags: vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT}
+	d := syncDevice(t)
+	visible := slices.IndexFunc(d.physical.profile.Types, func(t memory.Type) bool {
+		return t.Flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT != 0
+	})
+	m := &deviceMemory{child: child{device: d}, size: 4096, payload: p, typeIndex: uint32(visible)}
 	handle := vk.DeviceMemory(deviceMemories.Insert(m))
 	t.Cleanup(func() { deviceMemories.Remove(uint64(handle)) })
 	m.handle = uint64(handle)

@@ -73,7 +73,7 @@ func (m *deviceMemory) resolve(offset, size uint64) (uint64, error) {
 }
 
 func (m *deviceMemory) mapRange(offset, size uint64, placedAt unsafe.Pointer) (unsafe.Pointer, error) {
-	if m.flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0 {
+	if m.kind().Flags&vk.MEMORY_PROPERTY_HOST_VISIBLE_BIT == 0 {
 		return nil, vk.Errorf(vk.ERROR_MEMORY_MAP_FAILED, vk.VUID_VkMemoryMapInfo_memory_07962,
 			"memory type %d is not host-visible", m.typeIndex)
 	}

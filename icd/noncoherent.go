@@ -17,7 +17,7 @@ func (m *deviceMemory) shown() (*memory.Payload, error) {
 	if s := m.shadow.Load(); s != nil {
 		return s.Host(), nil
 	}
-	if !m.device.strict(config.StrictNoncoherent) || m.flags&vk.MEMORY_PROPERTY_HOST_COHERENT_BIT != 0 ||
+	if !m.device.strict(config.StrictNoncoherent) || m.kind().Flags&vk.MEMORY_PROPERTY_HOST_COHERENT_BIT != 0 ||
 		m.payload.Foreign() {
 		return m.payload, nil
 	}

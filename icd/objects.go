@@ -4,7 +4,7 @@
 //
 // Locks. commandPool.mu comes before commandBuffer.mu. Every other lock of this package is taken alone, with only those
 // of the packages below inside it: deviceMemory.mu, descriptorPool.mu, carrier.mu, pipelineCache.mu, shaders.mu,
-// addresses.mu, residents.mu, reporter.mu, queueLabels.mu. Looking a handle up takes no lock.
+// addresses.mu, reporter.mu, queueLabels.mu. Looking a handle up takes no lock.
 //
 // Callbacks. Messengers and memory reports are called with no lock held, from a list that doesn't change, so they may
 // call the driver, although the specification forbids it (TestCallbacksMayCallTheDriver). One that is told of what a
@@ -125,7 +125,6 @@ type device struct {
 	samplers        atomic.Int64 // the live samplers
 	customBorders   atomic.Int64 // those with custom border colours
 	lateDescriptors atomic.Int64 // of all pools for update after bind
-	residents       residents
 }
 
 // fail logs and reports err as the outcome of command and returns the VkResult that it maps to.

@@ -80,21 +80,11 @@ func (r *recorder) leave(d *device) {
 	if d == nil {
 		return
 	}
-	for _, kind := range d.residents.kinds() {
-		if i := slices.Index(fault.Kinds, typeName(kind)); i >= 0 {
+	for o := range d.children() {
+		if i := slices.Index(fault.Kinds, typeName(o.objectType())); i >= 0 {
 			r.Leave(i, 1)
 		}
 	}
-}
-
-// kinds are the types of the live objects of a device.
-func (r *residents) kinds() (list []vk.ObjectType) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for c := r.newest; c != nil; c = c.next {
-		list = append(list, c.self.objectType())
-	}
-	return list
 }
 
 func (r *recorder) after(c *call, result vk.Result) {

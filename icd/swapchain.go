@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"farside/export"
-	"farside/internal/config"
 	"farside/internal/exec"
-	"farside/internal/journal"
 	"farside/internal/order"
 	"farside/internal/present"
 	"farside/internal/texel"
@@ -76,10 +74,10 @@ func (c *swapchain) init(info *vk.SwapchainCreateInfoKHR) error {
 		c.line = o.NewLine(d.exec.Owner)
 	}
 	for range count {
-		img := &image{child: child{device: d}, owned: true}
+		img := &image{child: child{device: d, owned: true}}
 		err := img.init(impliedImage(info))
 		if err == nil {
-			d.addOwned(img)
+			d.add(img)
 			c.images = append(c.images, img)
 			if c.flags&vk.SWAPCHAIN_CREATE_DEFERRED_MEMORY_ALLOCATION_BIT_KHR == 0 {
 				err = img.allocate()
@@ -311,8 +309,7 @@ func (img *image) allocate() error {
 	if index >= len(p.profile.Types) {
 		return vk.Errorf(vk.ERROR_OUT_OF_DEVICE_MEMORY, vk.NoVUID, "no memory type can hold the images")
 	}
-	t := p.profile.Types[index]
-	m := &deviceMemory{child: child{device: d}, typeIndex: uint32(index), heap: t.Heap, size: img.size, flags: t.Flags,
+	m := &deviceMemory{child: child{device: d, owned: true}, typeIndex: uint32(index), size: img.size,
 		exports: export.Set{Types: vk.EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT}}
 	if err := m.readMask(nil); err != nil {
 		return err
@@ -321,7 +318,7 @@ func (img *image) allocate() error {
 	if err := m.back(export.Handle{}, dedicated); err != nil {
 		return err
 	}
-	d.addOwned(m)
+	d.add(m)
 	m.allocated()
 	return img.lie(m, nil)
 }
@@ -365,17 +362,6 @@ func getSwapchainImagesKHR(_ *device, c *swapchain, count *uint32, out *vk.Image
 		handles[i] = vk.Image(img.handle)
 	}
 	return vk.WriteArray(count, out, handles)
-}
-
-// addOwned gives its handle to an object that another one ends, with finish.
-func (d *device) addOwned(o resident) {
-	if d.strict(config.StrictLeaks) {
-		o.base().made = here()
-	}
-	o.publish()
-	if journal.On() {
-		d.journalLife(journal.Create, object{o.objectType(), o.base().handle})
-	}
 }
 
 // swapchainOf takes VkImageSwapchainCreateInfoKHR: the swapchain to whose memory the image will be bound.

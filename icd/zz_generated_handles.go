@@ -3,6 +3,7 @@
 package icd
 
 import (
+	"iter"
 	"unsafe"
 
 	"farside/internal/vk"
@@ -277,6 +278,84 @@ func (o *swapchain) fail(command string, err error) vk.Result {
 func (o *swapchain) publish() { o.handle = swapchains.Insert(o) }
 
 func (o *swapchain) withdraw() bool { return swapchains.Remove(o.handle) != nil }
+
+// children yields the live objects of the device that belong to no other object of it.
+func (d *device) children() iter.Seq[resident] {
+	return func(yield func(resident) bool) {
+		if !childrenIn(buffers, d, yield) {
+			return
+		}
+		if !childrenIn(bufferViews, d, yield) {
+			return
+		}
+		if !childrenIn(commandPools, d, yield) {
+			return
+		}
+		if !childrenIn(descriptorPools, d, yield) {
+			return
+		}
+		if !childrenIn(descriptorSetLayouts, d, yield) {
+			return
+		}
+		if !childrenIn(descriptorUpdateTemplates, d, yield) {
+			return
+		}
+		if !childrenIn(deviceMemories, d, yield) {
+			return
+		}
+		if !childrenIn(events, d, yield) {
+			return
+		}
+		if !childrenIn(fences, d, yield) {
+			return
+		}
+		if !childrenIn(framebuffers, d, yield) {
+			return
+		}
+		if !childrenIn(images, d, yield) {
+			return
+		}
+		if !childrenIn(imageViews, d, yield) {
+			return
+		}
+		if !childrenIn(pipelines, d, yield) {
+			return
+		}
+		if !childrenIn(pipelineCaches, d, yield) {
+			return
+		}
+		if !childrenIn(pipelineLayouts, d, yield) {
+			return
+		}
+		if !childrenIn(privateDataSlots, d, yield) {
+			return
+		}
+		if !childrenIn(queryPools, d, yield) {
+			return
+		}
+		if !childrenIn(renderPasses, d, yield) {
+			return
+		}
+		if !childrenIn(samplers, d, yield) {
+			return
+		}
+		if !childrenIn(ycbcrConversions, d, yield) {
+			return
+		}
+		if !childrenIn(semaphores, d, yield) {
+			return
+		}
+		if !childrenIn(shaderObjects, d, yield) {
+			return
+		}
+		if !childrenIn(shaderModules, d, yield) {
+			return
+		}
+		if !childrenIn(swapchains, d, yield) {
+			return
+		}
+	}
+}
 
 // recordingRule is the rule of each command of command buffers that the buffer is being recorded.
 func recordingRule(command string) vk.VUID {

@@ -117,7 +117,8 @@ func Handles(reg *registry.Registry, driver *Driver, vuids *VUIDList) ([]File, e
 		}
 		g.tables[t.Handle] = t
 	}
-	g.p.f("%spackage icd\n\nimport (\n\"unsafe\"\n\n\"farside/internal/vk\"\n)\n\nvar _ unsafe.Pointer\n\n", header)
+	g.p.f("%spackage icd\n\nimport (\n\"iter\"\n"+
+		"\"unsafe\"\n\n\"farside/internal/vk\"\n)\n\nvar _ unsafe.Pointer\n\n", header)
 	g.residents()
 	g.ruleOf("recordingRule", "the rule of each command of command buffers that the buffer is being recorded",
 		"recording", g.checked)
@@ -155,12 +156,14 @@ func Handles(reg *registry.Registry, driver *Driver, vuids *VUIDList) ([]File, e
 
 // residents prints what a device needs to know of its objects.
 func (g *handles) residents() {
+	var tables []string
 	for i := range g.driver.Tables {
 		t := &g.driver.Tables[i]
 		h := g.reg.Type(t.Handle).(*registry.Handle)
 		if h.Parent != "VkDevice" || h.Dispatchable {
 			continue
 		}
+		tables = append(tables, t.Name)
 		g.p.f("func (*%s) objectType() vk.ObjectType { return %s }\n\n", t.Type, objectType(h))
 		g.p.f("// fail reports err as the outcome of command on this object.\n")
 		g.p.f("func (o *%s) fail(command string, err error) vk.Result {\n"+
@@ -168,6 +171,12 @@ func (g *handles) residents() {
 		g.p.f("func (o *%s) publish() { o.handle = %s.Insert(o) }\n\n", t.Type, t.Name)
 		g.p.f("func (o *%s) withdraw() bool { return %s.Remove(o.handle) != nil }\n\n", t.Type, t.Name)
 	}
+	g.p.f("// children yields the live objects of the device that belong to no other object of it.\n" +
+		"func (d *device) children() iter.Seq[resident] {\nreturn func(yield func(resident) bool) {\n")
+	for _, name := range tables {
+		g.p.f("if !childrenIn(%s, d, yield) {\nreturn\n}\n", name)
+	}
+	g.p.f("}\n}\n\n")
 }
 
 // ruleOf prints a function: what VUID a rule of commandBuffer has with each command that is recorded and that want
