@@ -2,6 +2,7 @@ package icd
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -158,9 +159,14 @@ func (b *commandBuffer) recording(command string) bool {
 	return false
 }
 
-// keep reports a recording error and keeps the first one for vkEndCommandBuffer. nil is none.
+// keep reports a recording error and keeps the first one for vkEndCommandBuffer. nil is none. A command that was given
+// an empty list does nothing, and no harm: that is forgiven.
 func (b *commandBuffer) keep(name string, err error) {
 	if err == nil {
+		return
+	}
+	if errors.Is(err, errEmpty) {
+		b.pool.device.forgives(vk.VUIDOf(err), fmt.Sprintf("does nothing: %v", err))
 		return
 	}
 	if errors.Is(err, command.ErrMemory) {
@@ -190,10 +196,18 @@ func (b *commandBuffer) record(command string, append func() error) {
 	b.keep(command, err)
 }
 
-// elements returns an array argument, which must have elements; empty and null are the rules that it breaks without.
-func elements[T any](p *T, count uint32, empty, null vk.VUID) ([]T, error) {
+// errEmpty says that a list has no elements.
+var errEmpty = errors.New("the list is empty")
+
+// empty is the error of a list without elements, which breaks a rule.
+func empty(rule vk.VUID) error {
+	return vk.Errorf(vk.ERROR_UNKNOWN, rule, "%s is 0: %w", rule.Subject(), errEmpty)
+}
+
+// elements returns an array argument, which must have elements; none and null are the rules that it breaks without.
+func elements[T any](p *T, count uint32, none, null vk.VUID) ([]T, error) {
 	if count == 0 {
-		return nil, vk.Errorf(vk.ERROR_UNKNOWN, empty, "%s is 0", empty.Subject())
+		return nil, empty(none)
 	}
 	if p == nil {
 		return nil, vk.Errorf(vk.ERROR_UNKNOWN, null, "the array %s is NULL", null.Subject())

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -253,15 +254,16 @@ func TestFirstErrorIsKept(t *testing.T) {
 	r := newRecordingTest(t)
 	b := r.allocate(r.pool(resettable), primary)
 	r.begin(b, 0)
-	commands.CmdCopyBuffer(b.handle, 1, 2, 0, nil)
+	commands.CmdCopyBuffer(b.handle, 1, 2, 1, nil)
 	commands.CmdCopyImage(b.handle, 1, 0, 2, 0, 1, nil)
-	r.reported("VUID-vkCmdCopyBuffer-regionCount-arraylength", "VUID-vkCmdCopyImage-pRegions-parameter")
-	r.result(commands.EndCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkCmdCopyBuffer-regionCount-arraylength")
+	r.reported("VUID-vkCmdCopyBuffer-pRegions-parameter", "VUID-vkCmdCopyImage-pRegions-parameter")
+	r.result(commands.EndCommandBuffer(b.handle), vk.ERROR_UNKNOWN, "VUID-vkCmdCopyBuffer-pRegions-parameter")
 	r.state(b, stateInvalid)
 	r.recorded(b, 0)
 }
 
-// TestCommandMisuse calls every command with arguments that it must refuse.
+// TestCommandMisuse calls every command with arguments that it must refuse. One that is given an empty list has a
+// warning, and the rest of the command buffer works.
 func TestCommandMisuse(t *testing.T) {
 	withoutGraphics(t)
 	r := newRecordingTest(t)
@@ -309,7 +311,11 @@ func TestCommandMisuse(t *testing.T) {
 	} {
 		r.begin(b, 0)
 		test.call()
-		r.result(commands.EndCommandBuffer(buffer), vk.ERROR_UNKNOWN, "VUID-"+test.vuid, "VUID-"+test.vuid)
+		if strings.HasSuffix(test.vuid, "-arraylength") {
+			r.result(commands.EndCommandBuffer(buffer), vk.SUCCESS, "VUID-"+test.vuid)
+		} else {
+			r.result(commands.EndCommandBuffer(buffer), vk.ERROR_UNKNOWN, "VUID-"+test.vuid, "VUID-"+test.vuid)
+		}
 		if got := ops(b); len(got) != 0 {
 			t.Errorf("%s: recorded %v", test.vuid, got)
 		}

@@ -29,7 +29,7 @@ func cmdUpdateBuffer(b *commandBuffer, dst vk.Buffer, offset, size vk.DeviceSize
 		case size%4 != 0:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_dataSize_00038, "dataSize %d is no multiple of 4", size)
 		case size == 0:
-			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_dataSize_arraylength, "dataSize is 0")
+			return empty(vk.VUID_vkCmdUpdateBuffer_dataSize_arraylength)
 		case data == nil:
 			return vk.Errorf(vk.ERROR_UNKNOWN, vk.VUID_vkCmdUpdateBuffer_pData_parameter, "pData is NULL")
 		}
@@ -76,7 +76,7 @@ func (b *commandBuffer) pushConstants(
 	most := b.pool.device.physical.limits.MaxPushConstantsSize
 	switch {
 	case size == 0:
-		return vk.Errorf(vk.ERROR_UNKNOWN, rules.empty, "size is 0")
+		return empty(rules.empty)
 	case values == nil:
 		return vk.Errorf(vk.ERROR_UNKNOWN, rules.null, "pValues is NULL")
 	case uint64(offset)+uint64(size) > uint64(most):

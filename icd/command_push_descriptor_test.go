@@ -1,6 +1,7 @@
 package icd
 
 import (
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -163,6 +164,10 @@ func TestPushDescriptors(t *testing.T) {
 		r.begin(b, 0)
 		c.call()
 		r.reported(c.vuid)
+		if strings.HasSuffix(c.vuid, "-arraylength") { // it does nothing, and no harm
+			r.result(commands.EndCommandBuffer(h), vk.SUCCESS)
+			continue
+		}
 		r.result(commands.EndCommandBuffer(h), vk.ERROR_UNKNOWN, c.vuid)
 	}
 	// A template of push descriptors does not update sets.

@@ -105,7 +105,7 @@ func (d *device) allows(feature string, rule vk.VUID) bool {
 }
 
 // forgives warns, once for each rule, of what works although a rule is broken: an object was created without what it
-// asks for.
+// asks for, or a command has nothing to do.
 func (d *device) forgives(rule vk.VUID, lack string) {
 	if _, told := d.forgiven.LoadOrStore(rule, true); !told {
 		d.warn(rule, "works, but "+lack)
