@@ -91,6 +91,7 @@ var featureStructs = []struct {
 	{vk.EXT_EXTENDED_DYNAMIC_STATE_3_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceExtendedDynamicState3FeaturesEXT]},
 	{vk.EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceVertexInputDynamicStateFeaturesEXT]},
 	{vk.EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT]},
+	{vk.EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceNonSeamlessCubeMapFeaturesEXT]},
 	{vk.KHR_MAINTENANCE_5_EXTENSION_NAME, featureStruct[vk.PhysicalDeviceMaintenance5Features]},
 }
 

@@ -64,6 +64,8 @@ var lavapipeBreaks = map[string]string{
 	"api.external.memory.opaque_fd.rules.01742_smaller_size":            "imports another size than the exporter's",
 	"api.external.memory.opaque_fd.rules.01879_plain_as_dedicated":      "imports plain memory as dedicated",
 	"api.external.memory.opaque_fd.rules.06657_two_imports":             "takes one of two imports and drops the other",
+	"glsl.texture_functions.non_seamless.clamp_to_border":               clampsFaces,
+	"glsl.texture_functions.non_seamless.repeat":                        clampsFaces,
 }
 
 // lavapipeSometimes names the cases that lavapipe fails now and then, by the order in which its threads run or by what
@@ -83,5 +85,7 @@ const fenceBeforeSemaphore = "signals the fence before a semaphore of the same s
 	"synchronization scope)"
 
 const centerW = "divides what it interpolates elsewhere by the 1/w of the pixel's center"
+
+const clampsFaces = "clamps to the edges of faces, whatever the address mode"
 
 const wrongCounter = "now and then a wrong counter value, or a segmentation fault in it"

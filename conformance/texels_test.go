@@ -265,6 +265,9 @@ func (c *Case) sampler(from sampling.SamplerInfo, compare bool) (vk.Sampler, *sa
 	if from.UnnormalizedCoordinates {
 		info.UnnormalizedCoordinates = vk.TRUE
 	}
+	if from.NonSeamlessCubeMap {
+		info.Flags = vk.SamplerCreateFlags(vk.SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT)
+	}
 	if from.ReductionMode != 0 {
 		r := vulkan.Struct[vk.SamplerReductionModeCreateInfo](&c.a)
 		r.ReductionMode = from.ReductionMode

@@ -229,6 +229,21 @@ func legalASTC(seed uint64) []byte {
 	return data
 }
 
+// seamCases are cubes whose faces end at their edges, as pictures do (VK_EXT_non_seamless_cube_map).
+func seamCases(add func(textureCase)) {
+	for _, mode := range []vk.SamplerAddressMode{vk.SAMPLER_ADDRESS_MODE_REPEAT, vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+		vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER} {
+		name := strings.ToLower(strings.TrimPrefix(mode.String(), "VK_SAMPLER_ADDRESS_MODE_"))
+		add(textureCase{name: "non_seamless." + name, sampler: "samplerCube", expr: "textureLod(s, t.at.xyz, 0.0)",
+			texture: textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_CUBE,
+				extent: [3]uint32{4, 4, 1}, levels: 1, layers: 6},
+			with: sampling.SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, NonSeamlessCubeMap: true,
+				AddressMode: everyAxis(mode), BorderColor: vk.BORDER_COLOR_FLOAT_OPAQUE_WHITE},
+			lookup: func(q *sampling.Lookup, _ *texturePlace) { q.Lod[0] = 0 },
+			needs:  []string{"NonSeamlessCubeMap"}, extensions: []string{vk.EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME}})
+	}
+}
+
 // textureCases mirror glsl.texture_functions, and pipeline.sampler for what samplers do.
 func textureCases() (list []definition) {
 	plane := textureConfig{format: vk.FORMAT_R8G8B8A8_UNORM, view: vk.IMAGE_VIEW_TYPE_2D, extent: [3]uint32{32, 16, 1},
@@ -265,6 +280,7 @@ func textureCases() (list []definition) {
 		add(textureCase{name: "texturelod.between_levels." + s.name, sampler: s.sampler, expr: expr, texture: config,
 			with: between, needs: needs, loose: 0.05})
 	}
+	seamCases(add)
 	modes := map[string]vk.SamplerAddressMode{"repeat": vk.SAMPLER_ADDRESS_MODE_REPEAT,
 		"mirrored_repeat": vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT,
 		"clamp_to_edge":   vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, "clamp_to_border": vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,

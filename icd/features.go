@@ -130,6 +130,7 @@ var supportedFeatures = sync.OnceValue(func() map[string]bool {
 		"formatA4B4G4R4":                         true,
 		"formatA4R4G4B4":                         true,
 		"imageCubeArray":                         true,
+		"nonSeamlessCubeMap":                     true,
 		"robustImageAccess":                      true,
 		"samplerAnisotropy":                      true,
 		"samplerFilterMinmax":                    true,

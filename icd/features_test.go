@@ -117,6 +117,7 @@ func TestSupportedFeaturesHaveOneMeaning(t *testing.T) {
 		"VkPhysicalDevice4444FormatsFeaturesEXT":                      true,
 		"VkPhysicalDeviceTextureCompressionASTCHDRFeatures":           true,
 		"VkPhysicalDeviceCustomBorderColorFeaturesEXT":                true,
+		"VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT":               true,
 		"VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT":           true,
 		"VkPhysicalDeviceImageRobustnessFeatures":                     true,
 		"VkPhysicalDeviceTexelBufferAlignmentFeaturesEXT":             true,

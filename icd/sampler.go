@@ -40,6 +40,7 @@ func (d *device) newSampler(info *vk.SamplerCreateInfo) (*sampler, error) {
 		MipLodBias:  info.MipLodBias, MinLod: info.MinLod, MaxLod: info.MaxLod,
 		BorderColor:             info.BorderColor,
 		UnnormalizedCoordinates: info.UnnormalizedCoordinates != vk.FALSE,
+		NonSeamlessCubeMap:      info.Flags&vk.SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT != 0,
 	}
 	if r := vk.Find[vk.SamplerReductionModeCreateInfo](info.PNext); r != nil {
 		from.ReductionMode = r.ReductionMode
@@ -90,6 +91,10 @@ func (d *device) checkSampler(info *vk.SamplerCreateInfo, from *sampling.Sampler
 			l.MaxSamplerLodBias)
 	case !(info.MaxLod >= info.MinLod):
 		return invalid(vk.VUID_VkSamplerCreateInfo_maxLod_01973, "maxLod %v is below minLod %v", info.MaxLod, info.MinLod)
+	case from.NonSeamlessCubeMap &&
+		!d.allows("nonSeamlessCubeMap", vk.VUID_VkSamplerCreateInfo_nonSeamlessCubeMap_06788):
+		return invalid(vk.VUID_VkSamplerCreateInfo_nonSeamlessCubeMap_06788,
+			"flags %v need the nonSeamlessCubeMap feature", info.Flags)
 	case info.AnisotropyEnable != vk.FALSE &&
 		!d.allows("samplerAnisotropy", vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070):
 		return invalid(vk.VUID_VkSamplerCreateInfo_anisotropyEnable_01070,

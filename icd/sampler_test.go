@@ -71,6 +71,11 @@ func TestSamplerRules(t *testing.T) {
 			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01075"},
 		{"unnormalized comparison", func(s *vk.SamplerCreateInfo) { unnormalized(s); s.CompareEnable = vk.TRUE }, nil,
 			"VUID-VkSamplerCreateInfo-unnormalizedCoordinates-01077"},
+		{"seams", func(s *vk.SamplerCreateInfo) { s.Flags = vk.SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT }, nil,
+			"VUID-VkSamplerCreateInfo-nonSeamlessCubeMap-06788"},
+		{"seams with the feature",
+			func(s *vk.SamplerCreateInfo) { s.Flags = vk.SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT },
+			[]string{"nonSeamlessCubeMap"}, ""},
 		{"border", func(s *vk.SamplerCreateInfo) { s.AddressModeU, s.BorderColor = border, 6 }, nil,
 			"VUID-VkSamplerCreateInfo-addressModeU-01078"},
 		{"custom border", func(s *vk.SamplerCreateInfo) {
@@ -92,7 +97,7 @@ func TestSamplerRules(t *testing.T) {
 			info := plainSampler()
 			c.change(&info)
 			defer lacking(t, d, "samplerMirrorClampToEdge", "samplerAnisotropy", "customBorderColors",
-				"customBorderColorWithoutFormat")()
+				"customBorderColorWithoutFormat", "nonSeamlessCubeMap")()
 			d.features = map[string]bool{}
 			for _, f := range c.features {
 				d.features[f] = true

@@ -166,7 +166,7 @@ func (a axisOf) set(d *[3]float64, v float64) {
 	d[a.axis] = v
 }
 
-// filterCube is filter for cubes, whose edges are seamless: where three faces meet, the fourth texel is the average of
+// filterCube is filter for cubes whose edges are seamless: where three faces meet, the fourth texel is the average of
 // the other three (chapter "Cube Map Edge Handling").
 func (p *work) filterCube(dst *Texels) {
 	var t [4]Texels
@@ -203,5 +203,5 @@ func (p *work) cubeTexels(t *[4]Texels, weights *[2]Lanes) {
 	}
 }
 
-// cubeMode is the address mode of cubes where no edge is crossed.
+// cubeMode is the address mode of seamless cubes where no edge is crossed.
 const cubeMode = vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE

@@ -24,7 +24,7 @@ func (r *Routine) Gather(dst *Texels, q *Lookup, component uint32, shifts *[4][2
 	p.level = &v.levels[0].Level
 	var t [4]Texels // of the results
 	switch {
-	case v.cube:
+	case r.seamless:
 		var of [4]Texels
 		p.cubeTexels(&of, new([2]Lanes))
 		t = [4]Texels{of[2], of[3], of[1], of[0]}

@@ -18,6 +18,7 @@ type Routine struct {
 	levels    levelsOf
 	mag, min  bool // filter linearly
 	quads     bool // one step reads and filters four texels
+	seamless  bool // the faces of a cube go on beyond their edges
 	exchange  bool // the components
 	plainLod  bool // derivatives along two axes say all of a level of detail
 	modes     [3]vk.SamplerAddressMode
@@ -80,7 +81,7 @@ func (v *View) newRoutine(asked *Sampler, want instruction) *Routine {
 		view: v, sampler: s, asked: asked, instruction: want, mag: s.magLinear && filters, min: s.minLinear && filters,
 		modes: s.address, reduction: s.reduction, exchange: !v.identity,
 	}
-	if v.cube {
+	if r.seamless = v.cube && !s.edges; r.seamless {
 		r.modes = [3]vk.SamplerAddressMode{cubeMode, cubeMode, cubeMode}
 	}
 	if v.ycbcr != nil {

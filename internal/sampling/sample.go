@@ -242,7 +242,7 @@ func (p *work) nearest(dst *Texels) {
 // filter samples with linear filtering (chapter "Texel Filtering").
 func (p *work) filter(dst *Texels) {
 	v := p.r.view
-	if v.cube {
+	if p.r.seamless {
 		p.filterCube(dst)
 		return
 	}

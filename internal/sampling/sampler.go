@@ -18,6 +18,7 @@ type Sampler struct {
 	address                         [3]vk.SamplerAddressMode
 	bias, minLod, maxLod            float32
 	unnormalized                    bool
+	edges                           bool // the faces of cubes end at their edges, as pictures do
 	compare                         vk.CompareOp
 	reduction                       vk.SamplerReductionMode
 	anisotropy                      float64   // at most so many samples along the longer derivative; 1 or less: one
@@ -36,6 +37,7 @@ type SamplerInfo struct {
 	BorderColor             vk.BorderColor
 	CustomBorderColor       [4]uint32
 	UnnormalizedCoordinates bool
+	NonSeamlessCubeMap      bool // VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT
 	ReductionMode           vk.SamplerReductionMode
 	MaxAnisotropy           float32 // 0 if it is not enabled
 }
@@ -49,6 +51,7 @@ func NewSampler(info *SamplerInfo) *Sampler {
 		address:   info.AddressMode,
 		bias:      info.MipLodBias, minLod: info.MinLod, maxLod: info.MaxLod,
 		unnormalized: info.UnnormalizedCoordinates,
+		edges:        info.NonSeamlessCubeMap,
 		compare:      info.CompareOp,
 		reduction:    info.ReductionMode,
 		anisotropy:   min(float64(info.MaxAnisotropy), MaxAnisotropy),
