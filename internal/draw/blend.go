@@ -3,12 +3,13 @@ package draw
 import (
 	"math"
 
+	"farside/internal/texel"
 	"farside/internal/vk"
 )
 
-// blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float64, which
-// is more than any attachment has, or, of bytes, in float32 (chapter "Blending"). What is left of a negative source is
-// more than 1, although the chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
+// blending is VkPipelineColorBlendAttachmentState for an attachment of a kind of numbers. It computes in float32, or in
+// float64 where the attachment has such numbers (chapter "Blending"). What is left of a negative source is more than 1,
+// although the chapter has factors of signed formats end there: the CTS and NVIDIA's driver have it so.
 type blending struct {
 	enabled   bool
 	single    bool // it computes in float32
@@ -21,15 +22,16 @@ type blending struct {
 	constants [4]float64
 }
 
-// factor is a VkBlendFactor as offset + sign*row[at]: row is a colour, or ones.
+// factor is a VkBlendFactor: row[at], or what is left of 1 without it. Rows are colours, zeros and ones.
 type factor struct {
-	row, at      uint8
-	offset, sign float64
+	row, at uint8
+	rest    bool
 }
 
 // The rows of factors.
 const (
-	rowOnes = iota
+	rowZeros = iota
+	rowOnes
 	rowSource
 	rowDual
 	rowThere
@@ -38,8 +40,9 @@ const (
 	rowsCount
 )
 
-func newBlending(b *vk.PipelineColorBlendAttachmentState, constants *[4]float32, kind vk.NumericFormat) blending {
-	d := blending{enabled: b.BlendEnable != 0}
+func newBlending(b *Blend, constants *[4]float32, codec *texel.Codec) blending {
+	kind := codec.Channels()[0].Kind
+	d := blending{enabled: b.BlendEnable != 0, single: !codec.Wide()}
 	switch kind {
 	case vk.NumericUNORM, vk.NumericSRGB:
 		d.fixed, d.low, d.high = true, 0, 1
@@ -65,11 +68,11 @@ func newBlending(b *vk.PipelineColorBlendAttachmentState, constants *[4]float32,
 // factorOf is VkBlendFactor for a channel.
 func factorOf(f vk.BlendFactor, channel int) factor {
 	if f == vk.BLEND_FACTOR_ZERO {
-		return factor{row: rowOnes}
+		return factor{row: rowZeros}
 	}
-	own := func(row uint8) factor { return factor{row: row, at: uint8(channel), sign: 1} }
-	alpha := func(row uint8) factor { return factor{row: row, at: 3, sign: 1} }
-	rest := func(f factor) factor { f.offset, f.sign = 1, -1; return f }
+	own := func(row uint8) factor { return factor{row: row, at: uint8(channel)} }
+	alpha := func(row uint8) factor { return factor{row: row, at: 3} }
+	rest := func(f factor) factor { f.rest = true; return f }
 	switch f {
 	case vk.BLEND_FACTOR_SRC_COLOR:
 		return own(rowSource)
@@ -106,7 +109,16 @@ func factorOf(f vk.BlendFactor, channel int) factor {
 	case vk.BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA:
 		return rest(alpha(rowDual))
 	}
-	return own(rowOnes)
+	return factor{row: rowOnes}
+}
+
+// of is the factor's number.
+func (f factor) of(rows *[rowsCount]*[4]float64) float64 {
+	v := rows[f.row][f.at&3]
+	if f.rest {
+		return 1 - v
+	}
+	return v
 }
 
 // clamp keeps to what a fixed-point attachment has. NaN becomes 0, as it does in its texels.
@@ -135,20 +147,18 @@ func (d *blending) clampAll(colors [][4]float64) {
 	}
 }
 
-var ones = [4]float64{1, 1, 1, 1}
+var zeros, ones = [4]float64{}, [4]float64{1, 1, 1, 1}
 
 // apply blends a colour with the one that is there; dual is the second source. Both sources have been clamped.
 func (d *blending) apply(to, source, dual, there *[4]float64) {
 	var saturate [4]float64
-	rows := [rowsCount]*[4]float64{&ones, source, dual, there, &d.constants, &saturate}
+	rows := [rowsCount]*[4]float64{&zeros, &ones, source, dual, there, &d.constants, &saturate}
 	if d.saturates {
 		least := lesser(source[3], d.round(1-there[3]))
 		saturate = [4]float64{least, least, least, 1}
 	}
 	for i := range 4 {
-		f, g := &d.src[i], &d.dst[i]
-		fs := d.round(f.offset + f.sign*rows[f.row][f.at&3])
-		fd := d.round(g.offset + g.sign*rows[g.row][g.at&3])
+		fs, fd := d.round(d.src[i].of(&rows)), d.round(d.dst[i].of(&rows))
 		a, b := source[i], there[i]
 		from, kept := d.round(float64(a*fs)), d.round(float64(b*fd))
 		switch d.op[i] {

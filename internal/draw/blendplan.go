@@ -106,6 +106,8 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 func (p *colorPlan) factor(f *factor, sign float32) int {
 	row := rowOfOnes
 	switch f.row {
+	case rowZeros:
+		return rowOfZeros * rowBytes
 	case rowSource:
 		row = rowOfSource + int(f.at&3)
 	case rowThere:
@@ -113,11 +115,11 @@ func (p *colorPlan) factor(f *factor, sign float32) int {
 	case rowConstants:
 		row = rowOfConstants + int(f.at&3)
 	}
-	made := colorFactor{row: row * rowBytes, sign: sign * float32(f.sign), offset: sign * float32(f.offset)}
+	made := colorFactor{row: row * rowBytes, sign: sign}
 	switch {
-	case made.offset == 0 && made.sign == 0:
-		return rowOfZeros * rowBytes
-	case made.offset == 0 && made.sign == 1:
+	case f.rest:
+		made.sign, made.offset = -sign, sign
+	case sign == 1:
 		return made.row
 	}
 	for i := range p.factors[:p.count] {

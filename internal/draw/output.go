@@ -192,8 +192,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	}
 	kind := channels[0].Kind
 	c.logic = r.state.LogicOpEnable && kind != vk.NumericSFLOAT && kind != vk.NumericUFLOAT && kind != vk.NumericSRGB
-	c.blend = newBlending(b, &r.state.BlendConstants, kind)
-	c.blend.single = c.bytes4 || c.srgb || c.halves
+	c.blend = newBlending(b, &r.state.BlendConstants, c.codec)
 	if r.state.LogicOpEnable || c.codec.Class() != texel.Float {
 		c.blend.enabled = false
 	}
