@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"farside/compute"
+	"farside/internal/texel"
 	"farside/internal/vk"
 	"farside/spirv"
 )
@@ -126,53 +127,80 @@ func TestBinsEnd(t *testing.T) {
 	}()
 }
 
-// TestVectorBlends has writing and blending of bytes, UNORM and sRGB, and of floats of 16 bits give the same bits on
-// vectors and in Go.
+// TestVectorBlends has writing and blending give the same bits on vectors and in Go: of every format, with all factors,
+// operations, masks and numbers of samples.
 func TestVectorBlends(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	t.Cleanup(func() { narrow = false })
-	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
-	for round := range 1200 {
-		blend := Blend{BlendEnable: vk.Bool32(min(round%5, 1)), SrcColorBlendFactor: factor(),
-			DstColorBlendFactor: factor(), ColorBlendOp: vk.BlendOp(random.IntN(3)), SrcAlphaBlendFactor: factor(),
-			DstAlphaBlendFactor: factor(), AlphaBlendOp: vk.BlendOp(random.IntN(3)),
-			ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
-		if round%7 < 3 {
-			blend.ColorWriteMask = 15
+	for _, f := range colorFormats() {
+		codec, _ := texel.CodecOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
+		rounds := 60
+		if codec.Class() != texel.Float {
+			rounds = 15
 		}
-		f := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_B8G8R8A8_UNORM, vk.FORMAT_A8B8G8R8_UNORM_PACK32,
-			vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_B8G8R8A8_SRGB, vk.FORMAT_A8B8G8R8_SRGB_PACK32,
-			vk.FORMAT_R16G16B16A16_SFLOAT}[random.IntN(7)]
-		var data []float32
-		for range 30 {
-			for range 3 {
-				data = append(data, float32(random.NormFloat64()), float32(random.NormFloat64()), 0.5, 1)
-				for range 4 {
-					data = append(data, float32(random.NormFloat64()/2+0.5))
+		for round := range rounds {
+			vectorBlend(t, random, f, round)
+		}
+	}
+}
+
+// vectorBlend compares a random blend of random triangles.
+func vectorBlend(t *testing.T, random *rand.Rand, f vk.Format, round int) {
+	codec, _ := texel.CodecOf(f, vk.IMAGE_ASPECT_COLOR_BIT)
+	numeric := numericOf(codec)
+	factor := func() vk.BlendFactor { return vk.BlendFactor(random.IntN(19)) }
+	blend := Blend{BlendEnable: vk.Bool32(min(round%5, 1)), SrcColorBlendFactor: factor(),
+		DstColorBlendFactor: factor(), ColorBlendOp: vk.BlendOp(random.IntN(5)), SrcAlphaBlendFactor: factor(),
+		DstAlphaBlendFactor: factor(), AlphaBlendOp: vk.BlendOp(random.IntN(5)),
+		ColorWriteMask: vk.ColorComponentFlags(random.IntN(16))}
+	if round%7 < 3 || !codec.Separable() {
+		blend.ColorWriteMask = 15
+	}
+	var data []float32
+	for range 30 {
+		for range 3 {
+			data = append(data, float32(random.NormFloat64()), float32(random.NormFloat64()), 0.5, 1)
+			for range 4 {
+				data = append(data, float32(random.NormFloat64()/2+0.5))
+			}
+		}
+	}
+	data[4], data[5], data[24+6] = float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))
+	missing, samples := random.IntN(2), []uint32{1, 4, 1, 2, 1, 8, 4, 16}[round&7]
+	mask, there := random.Uint32()|random.Uint32(), make([]byte, 16*1024*samples)
+	for i := range there {
+		there[i] = byte(random.Uint32())
+	}
+	constants := [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
+	var scenes [2]*scene
+	for i := range scenes {
+		s := newScene(t, f, 9, 9, samples, 4)
+		s.vertices(data...)
+		s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%11 == 0
+		if round&2 != 0 {
+			s.state.SampleMask = mask
+		}
+		out := join(varying(0, 4, numeric), varying(0, 4, numeric))
+		for k := range 4 {
+			out[4+k].Index = 1
+		}
+		fs := s.state.Fragment.(*goShader)
+		fs.out = append(out[:4-missing:4-missing], out[4:]...)
+		fs.code = func(l *lane) bool {
+			for k := range l.out {
+				l.out[k] = l.in[k&3]
+				if numeric != compute.Float {
+					l.out[k] = l.out[k] * 0x9e3779b9 >> (l.out[k] & 31)
 				}
 			}
+			return true
 		}
-		data[4] = float32(math.NaN())
-		mask, outputs := random.Uint32()|random.Uint32(), 3+random.IntN(2)
-		constants := [4]float32{random.Float32() * 2, random.Float32(), -1, random.Float32()}
-		var scenes [2]*scene
-		for i := range scenes {
-			s := newScene(t, f, 9, 9, []uint32{1, 4, 1, 2, 1, 8, 4, 16}[round&7], 4)
-			s.vertices(data...)
-			s.state.Blends[0], s.state.BlendConstants, s.state.AlphaToOne = blend, constants, round%11 == 0
-			if round&2 != 0 {
-				s.state.SampleMask = mask
-			}
-			s.state.Fragment.(*goShader).out = s.state.Fragment.(*goShader).out[:outputs]
-			for k := range s.pass.Colors[0].Image.Bytes {
-				s.pass.Colors[0].Image.Bytes[k] = byte(k*k + round)
-			}
-			s.InOrder, narrow = i == 0, round%3 == 0
-			s.draw(t)
-			scenes[i] = s
-		}
-		scenes[1].same(t, scenes[0], fmt.Sprintf("round %d: %v %+v", round, f, blend))
+		copy(s.pass.Colors[0].Image.Bytes, there)
+		s.InOrder, narrow = i == 0, round%3 == 0
+		s.draw(t)
+		scenes[i] = s
 	}
+	scenes[1].same(t, scenes[0], fmt.Sprintf("%v, round %d: %d samples, %+v", f, round, samples, blend))
 }
 
 // TestBinsHide has polygons that cover whole tiles hide what lies under them, and nothing else.

@@ -26,8 +26,8 @@ type colorFactor struct {
 	sign, offset float32
 }
 
-// colorPlan is how texels of four bytes, UNORM or sRGB, or of four 16-bit floats are written on vectors, of which one
-// has a channel of four texels, or of sixteen.
+// colorPlan is how texels of four bytes, UNORM or sRGB, are written on vectors in one go: a vector has a channel of
+// four texels, or of sixteen.
 type colorPlan struct {
 	rows       *[planRows][16]float32 // memory of its own, so that no row lies in two lines of the cache
 	bytes      *byte                  // the first texel of the first layer
@@ -39,7 +39,7 @@ type colorPlan struct {
 	factors    [8]colorFactor
 	count      int         // of factors
 	take, put  [4][32]byte // how the bytes of a channel become words, and back
-	mask       uint64      // bits that are written
+	mask       uint32      // bits that are written
 	samples    uint32      // all that there are
 	blends     bool        // what is there takes part
 	wide       bool        // four quads at once
@@ -51,17 +51,14 @@ type colorPlan struct {
 // plan makes the plan; false: there is none. What is subtracted has its factor negated, which rounds nothing.
 func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 	b := &c.blend
-	if !c.bytes4 && !c.srgb && !c.halves || c.logic || c.reads && (b.dual || b.saturates) {
-		return false
-	}
-	if c.halves && (c.samples > 1 || !c.reads && !c.whole) {
+	if !c.bytes4 && !c.srgb || c.logic || c.reads && (b.dual || b.saturates) {
 		return false
 	}
 	rows := p.rows
 	if rows == nil {
 		rows = new([planRows][16]float32)
 	}
-	*p = colorPlan{rows: rows, mask: binary.LittleEndian.Uint64(c.bitMask[:]), samples: 1<<c.samples - 1,
+	*p = colorPlan{rows: rows, mask: binary.LittleEndian.Uint32(c.bitMask[:]), samples: 1<<c.samples - 1,
 		rowPitch: c.rowPitch, layerPitch: c.layerPitch, texelPitch: c.size * c.samples,
 		blends: c.reads || !c.whole, wide: wide}
 	if c.srgb {
@@ -88,8 +85,6 @@ func (p *colorPlan) plan(c *colorTarget, wide bool) bool {
 		from, to := float32(1), float32(1)
 		switch op := b.op[i]; {
 		case op == vk.BLEND_OP_ADD:
-		case c.halves: // a negated factor of 0 would give other zeros than a difference
-			return false
 		case op == vk.BLEND_OP_SUBTRACT:
 			to = -1
 		case op == vk.BLEND_OP_REVERSE_SUBTRACT:
@@ -147,10 +142,6 @@ func (o *outputStage) writePlanned(r *run, f *fragmentStage, c *colorTarget) {
 	p.bytes = &c.bytes[c.base]
 	n := len(f.quads)
 	switch {
-	case c.halves && p.blends:
-		blendHalvesAVX2(p, &f.quads[0], n, &f.prims[0])
-	case c.halves:
-		storeHalvesAVX2(p, &f.quads[0], n, &f.prims[0])
 	case c.samples > 1 && !p.blends:
 		storeSamplesAVX2(p, &f.quads[0], n, &f.prims[0])
 	case c.samples > 1:

@@ -33,11 +33,12 @@ type colorState struct {
 	logic   bool
 	bytes4  bool // the channels are four bytes of kind UNORM
 	srgb    bool // they are three of kind SRGB and one of kind UNORM
-	halves  bool // they are four floats of 16 bits
 	shift   [4]uint8
 	bitMask [mostTexel]byte
 	planned bool // plan is there
 	plan    colorPlan
+	inRows  bool // rows is there
+	rows    rowPlan
 }
 
 // colorKey is what the state of an attachment is made of.
@@ -69,6 +70,7 @@ type outputStage struct {
 	encoded []byte
 
 	none, all []uint32 // words of 0 and 1
+	blocks    [mostBlocks]block
 
 	// A group is texels of which none occurs twice, so that they are read together, blended and written.
 	group  [groupTexels]groupTexel
@@ -88,6 +90,8 @@ func (o *outputStage) release() {
 	o.alpha = nil
 	for _, c := range o.states {
 		c.plan.bytes, c.plan.words = nil, [4]*uint32{}
+		c.rows.bytes = nil
+		clear(c.rows.rows[:planClamped])
 	}
 }
 
@@ -154,7 +158,7 @@ func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 	if c.key == key {
 		return
 	}
-	*c.colorState = colorState{key: key, plan: colorPlan{rows: c.plan.rows}}
+	*c.colorState = colorState{key: key, plan: colorPlan{rows: c.plan.rows}, rows: c.rows.again()}
 	if key.codec != nil {
 		c.prepare(r, &r.state.Blends[i])
 	}
@@ -184,7 +188,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	} else if covered != 8*c.size { // bits that are no channel's stay as they are
 		c.whole = false
 	}
-	c.bytes4, c.srgb, c.halves = c.codec.IsUnorm8x4(), c.codec.IsSRGB8x4(), c.codec.IsSFloat16x4()
+	c.bytes4, c.srgb = c.codec.IsUnorm8x4(), c.codec.IsSRGB8x4()
 	if c.bytes4 || c.srgb {
 		for _, ch := range channels {
 			c.shift[ch.Slot] = uint8(ch.First)
@@ -199,6 +203,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 	c.reads = c.blend.enabled
 	some := c.samples == 1 || c.samples == 4 || c.reads || !c.whole
 	c.planned = c.key.vector && !c.key.smooth && some && c.plan.plan(c, c.key.wide)
+	c.inRows = c.key.vector && !c.key.smooth && !c.planned && c.rows.plan(c)
 }
 
 // alphaCoverage is the samples that the alpha of a lane covers (chapter "Multisample Coverage").
@@ -230,6 +235,10 @@ func (o *outputStage) write(r *run, f *fragmentStage) {
 		n := 4 * len(f.quads)
 		if c.planned {
 			o.writePlanned(r, f, c)
+			continue
+		}
+		if c.inRows {
+			o.writeRows(r, f, c)
 			continue
 		}
 		if c.reads {
@@ -462,8 +471,7 @@ func (o *outputStage) blendAll(r *run, f *fragmentStage, c *colorTarget) {
 			continue
 		}
 		layer := f.prims[q.prim].layer
-		key := uint32(q.x)>>1*31 + uint32(q.y)>>1*1013 + layer*7 + uint32(q.sample)*5
-		stamp := &o.stamps[key%groupStamps]
+		stamp := o.stampOf(q, layer)
 		if *stamp == o.stamp || o.n+4*c.samples > groupTexels {
 			o.blendGroup(c)
 			o.newGroup()
@@ -482,6 +490,12 @@ func (o *outputStage) blendAll(r *run, f *fragmentStage, c *colorTarget) {
 		}
 	}
 	o.blendGroup(c)
+}
+
+// stampOf is what quads of the same pixels and sample, and some others, have in common.
+func (o *outputStage) stampOf(q *quad, layer uint32) *uint32 {
+	key := uint32(q.x)>>1*31 + uint32(q.y)>>1*1013 + layer*7 + uint32(q.sample)*5
+	return &o.stamps[key%groupStamps]
 }
 
 func (o *outputStage) newGroup() {

@@ -62,15 +62,35 @@ func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //go:noescape
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 
-// storeHalvesAVX2 is storeQuadsAVX2 for texels of four floats of 16 bits.
+// stepsAVX2 does the steps of a plan for so many lanes; vectors reach beyond them to the next multiple of 16.
 //
 //go:noescape
-func storeHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+func stepsAVX2(p *rowPlan, lanes int)
 
-// blendHalvesAVX2 is blendQuadsAVX2 for such texels.
+// stepsAVX512 is stepsAVX2.
 //
 //go:noescape
-func blendHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
+func stepsAVX512(p *rowPlan, lanes int)
+
+// quadBlocksAVX2 makes the blocks of n quads of an attachment of one sample.
+//
+//go:noescape
+func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)
+
+// takeAVX2 makes words of the texels of n blocks that are covered.
+//
+//go:noescape
+func takeAVX2(p *rowPlan, blocks *block, n int)
+
+// putAVX2 makes texels of the words of n blocks' lanes.
+//
+//go:noescape
+func putAVX2(p *rowPlan, blocks *block, n int)
+
+// expandAVX2 gives the lanes of n blocks to four lanes each.
+//
+//go:noescape
+func expandAVX2(to, from *uint32, blocks *block, n int)
 
 // testQuadsAVX2 tests the depth of a row of quads of one sample.
 //

@@ -24,5 +24,9 @@ func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)                     
 func prefetch(at *byte, bytes, rowPitch int)                                                      {}
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                                      {}
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
-func storeHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                               {}
-func blendHalvesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                               {}
+func stepsAVX2(p *rowPlan, lanes int)                                                             {}
+func stepsAVX512(p *rowPlan, lanes int)                                                           {}
+func takeAVX2(p *rowPlan, blocks *block, n int)                                                   {}
+func putAVX2(p *rowPlan, blocks *block, n int)                                                    {}
+func expandAVX2(to, from *uint32, blocks *block, n int)                                           {}
+func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)                   {}

@@ -290,7 +290,7 @@ func (f *fragmentStage) addPlain(r *run, x, y int32, cover *[4]uint16) {
 // expect has the processor read the colours of two rows of pixels, which are written when their quads have been shaded.
 func (f *fragmentStage) expect(r *run, from, to, y int32) {
 	for i := range r.colors {
-		if c := &r.colors[i]; c.planned {
+		if c := &r.colors[i]; c.planned || c.inRows {
 			size := c.samples * c.size
 			prefetch(&c.bytes[c.at(from, y, r.raster.at.layer)], int(to-from)*size, c.rowPitch)
 		}

@@ -432,16 +432,6 @@ func (c *Codec) IsSRGB8x4() bool {
 	return c.bytesOf4()
 }
 
-// IsSFloat16x4 says whether the texel is four floats of 16 bits, red first.
-func (c *Codec) IsSFloat16x4() bool {
-	for i := range c.channels {
-		if ch := &c.channels[i]; ch.kind != vk.NumericSFLOAT || ch.bits != 16 || ch.first() != 16*ch.slot {
-			return false
-		}
-	}
-	return c.size == 8 && len(c.channels) == 4
-}
-
 func (c *Codec) bytesOf4() bool {
 	for i := range c.channels {
 		if c.channels[i].bits != 8 {

@@ -1,0 +1,149 @@
+package draw
+
+import (
+	"math/bits"
+
+	"farside/internal/texel"
+)
+
+// block is four texels of an attachment that are written together, in two pairs: a quad's, or samples that follow each
+// other.
+type block struct {
+	at    int        // from the first texel of the first layer to the first pair
+	perm  *[4]uint32 // the lanes of the texels, of four
+	from  uint32     // the first one of these
+	cover uint8
+}
+
+const mostBlocks = stepLanes / 4
+
+// blockLanes are the lanes of blocks: of quads, of two pixels with two samples, of a pixel with more.
+var blockLanes = [7][4]uint32{{0, 1, 2, 3}, {0, 0, 1, 1}, {2, 2, 3, 3}, {0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2},
+	{3, 3, 3, 3}}
+
+// writeRows writes the samples of a batch on vectors, in the order of the primitives.
+func (o *outputStage) writeRows(r *run, f *fragmentStage, c *colorTarget) {
+	p := &c.rows
+	p.bytes = &c.bytes[c.base]
+	most := mostBlocks / c.samples
+	for i := 0; i < len(f.quads); {
+		n := o.apart(f, c, i, min(len(f.quads)-i, most))
+		quads, first := f.quads[i:i+n], 4*i
+		i += n
+		blocks := o.blocksOf(f, c, quads)
+		if len(blocks) == 0 {
+			continue
+		}
+		lanes := 4 * n
+		for k := range 8 {
+			if k < 4 || p.dual {
+				o.rowOf(r, f, c, k, first, lanes)
+			}
+		}
+		if p.takes {
+			takeAVX2(p, &blocks[0], len(blocks))
+			if c.samples > 1 {
+				o.expand(p, blocks)
+				lanes = 4 * len(blocks)
+			}
+		}
+		if f.wide {
+			stepsAVX512(p, lanes)
+		} else {
+			stepsAVX2(p, lanes)
+		}
+		putAVX2(p, &blocks[0], len(blocks))
+	}
+}
+
+// rowOf has row k of a plan be so many lanes of the source, which become the row's own where fewer follow than vectors
+// reach.
+func (o *outputStage) rowOf(r *run, f *fragmentStage, c *colorTarget, k, first, lanes int) {
+	p, from := &c.rows, c.source
+	if k >= planSecond {
+		from = c.dual
+	}
+	var words []uint32
+	if from != nil {
+		words = from.component[k&3]
+	}
+	float := c.codec.Class() == texel.Float
+	if words == nil || k&3 == 3 && r.state.AlphaToOne && float {
+		words = o.same(f.lanes, k&3 == 3 && float)
+	}
+	if words = words[first:]; len(words) < (lanes+15)&^15 && !(p.takes && c.samples > 1) {
+		copy(p.memory[k][:], words[:lanes])
+		words = p.memory[k][:]
+	}
+	p.rows[k] = &words[0]
+}
+
+// expand has the source's rows have the lanes of blocks, which become those of all rows.
+func (o *outputStage) expand(p *rowPlan, blocks []block) {
+	for k := range 8 {
+		if k < 4 || p.dual {
+			expandAVX2(&p.memory[k][0], p.rows[k], &blocks[0], len(blocks))
+			p.rows[k] = &p.memory[k][0]
+		}
+	}
+	for i := range blocks {
+		blocks[i].from, blocks[i].perm = uint32(4*i), &blockLanes[0]
+	}
+}
+
+// apart is how many of n quads from the first one on have no texel twice, if that matters.
+func (o *outputStage) apart(f *fragmentStage, c *colorTarget, first, n int) int {
+	quads := f.quads[first:][:n]
+	if !c.reads || quads[0].prim == quads[n-1].prim {
+		return n
+	}
+	o.newGroup()
+	for i := range quads {
+		q := &quads[i]
+		stamp := o.stampOf(q, f.prims[q.prim].layer)
+		if *stamp == o.stamp {
+			return i
+		}
+		*stamp = o.stamp
+	}
+	return n
+}
+
+// blocksOf makes the blocks of quads, whose lanes begin with the first quad's. With several samples, those that nothing
+// covers are left out.
+func (o *outputStage) blocksOf(f *fragmentStage, c *colorTarget, quads []quad) []block {
+	if c.samples > 1 {
+		return o.sampleBlocks(f, c, quads)
+	}
+	quadBlocksAVX2(&c.rows, &o.blocks[0], &quads[0], len(quads), &f.prims[0])
+	return o.blocks[:len(quads)]
+}
+
+// sampleBlocks is blocksOf for several samples.
+func (o *outputStage) sampleBlocks(f *fragmentStage, c *colorTarget, quads []quad) []block {
+	n := 0
+	for i := range quads {
+		q := &quads[i]
+		at := c.at(q.x, q.y, f.prims[q.prim].layer) - c.base
+		cover := q.cover
+		if c.samples == 2 { // the pixels of a row are one
+			cover[0], cover[1] = q.cover[0]&3|q.cover[1]&3<<2, 0
+			cover[2], cover[3] = q.cover[2]&3|q.cover[3]&3<<2, 0
+		}
+		for k, cover := range cover {
+			perm := &blockLanes[3+k]
+			if c.samples == 2 {
+				perm = &blockLanes[1+k>>1]
+			}
+			pixel := at + k>>1*c.rowPitch + k&1*c.samples*c.size
+			for cover &= uint16(1<<max(c.samples, 4) - 1); cover != 0; {
+				group := bits.TrailingZeros16(cover) / 4
+				o.blocks[n] = block{at: pixel + 4*group*c.size, perm: perm, from: uint32(4 * i),
+					cover: uint8(cover >> (4 * group) & 15)}
+				cover &^= 15 << (4 * group)
+				n++
+			}
+		}
+	}
+	return o.blocks[:n]
+}
