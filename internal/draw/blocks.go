@@ -1,10 +1,6 @@
 package draw
 
-import (
-	"math/bits"
-
-	"farside/internal/texel"
-)
+import "farside/internal/texel"
 
 // block is four texels of an attachment that are written together, in two pairs: a quad's, or samples that follow each
 // other.
@@ -16,6 +12,24 @@ type block struct {
 }
 
 const mostBlocks = stepLanes / 4
+
+// place sets how blocks are found.
+func (p *rowPlan) place(c *colorTarget) {
+	p.size, p.rowPitch, p.layerPitch, p.texelPitch = c.size, c.rowPitch, c.layerPitch, c.size*c.samples
+	p.samples, p.blockPitch = 1<<c.samples-1, 4*c.size
+	p.gap = 2 * c.size
+	if c.samples == 1 {
+		p.gap = c.rowPitch
+	}
+	for row := range p.lanes {
+		for i := range c.samples / 2 {
+			p.lanes[row][i] = &blockLanes[3+2*row+4*i/c.samples]
+			if c.samples == 2 {
+				p.lanes[row][i] = &blockLanes[1+row]
+			}
+		}
+	}
+}
 
 // blockLanes are the lanes of blocks: of quads, of two pixels with two samples, of a pixel with more.
 var blockLanes = [7][4]uint32{{0, 1, 2, 3}, {0, 0, 1, 1}, {2, 2, 3, 3}, {0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2},
@@ -112,38 +126,11 @@ func (o *outputStage) apart(f *fragmentStage, c *colorTarget, first, n int) int 
 // blocksOf makes the blocks of quads, whose lanes begin with the first quad's. With several samples, those that nothing
 // covers are left out.
 func (o *outputStage) blocksOf(f *fragmentStage, c *colorTarget, quads []quad) []block {
-	if c.samples > 1 {
-		return o.sampleBlocks(f, c, quads)
-	}
-	quadBlocksAVX2(&c.rows, &o.blocks[0], &quads[0], len(quads), &f.prims[0])
-	return o.blocks[:len(quads)]
-}
-
-// sampleBlocks is blocksOf for several samples.
-func (o *outputStage) sampleBlocks(f *fragmentStage, c *colorTarget, quads []quad) []block {
-	n := 0
-	for i := range quads {
-		q := &quads[i]
-		at := c.at(q.x, q.y, f.prims[q.prim].layer) - c.base
-		cover := q.cover
-		if c.samples == 2 { // the pixels of a row are one
-			cover[0], cover[1] = q.cover[0]&3|q.cover[1]&3<<2, 0
-			cover[2], cover[3] = q.cover[2]&3|q.cover[3]&3<<2, 0
-		}
-		for k, cover := range cover {
-			perm := &blockLanes[3+k]
-			if c.samples == 2 {
-				perm = &blockLanes[1+k>>1]
-			}
-			pixel := at + k>>1*c.rowPitch + k&1*c.samples*c.size
-			for cover &= uint16(1<<max(c.samples, 4) - 1); cover != 0; {
-				group := bits.TrailingZeros16(cover) / 4
-				o.blocks[n] = block{at: pixel + 4*group*c.size, perm: perm, from: uint32(4 * i),
-					cover: uint8(cover >> (4 * group) & 15)}
-				cover &^= 15 << (4 * group)
-				n++
-			}
-		}
+	n := len(quads)
+	if c.samples == 1 {
+		quadBlocksAVX2(&c.rows, &o.blocks[0], &quads[0], n, &f.prims[0])
+	} else {
+		n = sampleBlocksAVX2(&c.rows, &o.blocks[0], &quads[0], n, &f.prims[0])
 	}
 	return o.blocks[:n]
 }

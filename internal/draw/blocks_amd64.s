@@ -16,6 +16,114 @@ GLOBL lowBytes<>(SB), RODATA|NOPTR, $16
 	MOVQ rowPlan_gap(DI), R12 \
 	LEAQ rowPlan_some(DI), R13
 
+// FIRST puts the place of a quad's first texel into BX. R9 has the primitive that the last quad had, and R10 where its
+// layer begins.
+#define FIRST(known) \
+	MOVL quad_prim(SI), AX \
+	CMPL AX, R9 \
+	JEQ known \
+	MOVL AX, R9 \
+	IMULQ $prim__size, AX \
+	MOVL prim_layer(DX)(AX*1), R10 \
+	IMULQ rowPlan_layerPitch(DI), R10 \
+known: \
+	MOVLQSX quad_y(SI), BX \
+	IMULQ rowPlan_rowPitch(DI), BX \
+	ADDQ R10, BX \
+	MOVLQSX quad_x(SI), AX \
+	IMULQ rowPlan_texelPitch(DI), AX \
+	ADDQ AX, BX
+
+// QUADS are what the makers of blocks begin with.
+#define QUADS \
+	MOVQ p+0(FP), DI \
+	MOVQ blocks+8(FP), R8 \
+	MOVQ quads+16(FP), SI \
+	MOVQ n+24(FP), CX \
+	MOVQ prims+32(FP), DX \
+	MOVL $-1, R9 \
+	XORL R12, R12
+
+// ROWBLOCKS are the blocks of a row of a quad: BX has the place of its first sample, and the lower words of AX have the
+// covers of its pixels. A block of which nothing is covered is written over by the next one.
+#define ROWBLOCKS(lanes, again, done) \
+	MOVL AX, R11 \
+	SHRL $16, R11 \
+	MOVL rowPlan_samples(DI), R13 \
+	ANDL R13, R11 \
+	ANDL R13, AX \
+	INCL R13 \
+	IMULQ R13, R11 \
+	ORQ R11, AX \
+	JEQ done \
+	LEAQ lanes(DI), R11 \
+again: \
+	MOVQ (R11), R14 \
+	MOVQ BX, block_at(R8) \
+	MOVQ R14, block_perm(R8) \
+	MOVL R12, block_from(R8) \
+	MOVL AX, R13 \
+	ANDL $15, R13 \
+	MOVB R13, block_cover(R8) \
+	NEGL R13 \
+	SBBQ R13, R13 \
+	ANDL $block__size, R13 \
+	ADDQ R13, R8 \
+	ADDQ $8, R11 \
+	ADDQ rowPlan_blockPitch(DI), BX \
+	SHRQ $4, AX \
+	JNE again \
+done:
+
+// func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)
+TEXT ·quadBlocksAVX2(SB), NOSPLIT, $0-40
+	QUADS
+	MOVQ $0x0001000100010001, R13
+	MOVQ $0x0001000200040008, R14
+	LEAQ ·blockLanes(SB), R11
+
+loop:
+	FIRST(known)
+	MOVQ BX, block_at(R8)
+	MOVQ R11, block_perm(R8)
+	MOVL R12, block_from(R8)
+	MOVQ quad_cover(SI), AX // the lowest bit of each cover comes to the highest word
+	ANDQ R13, AX
+	IMULQ R14, AX
+	SHRQ $48, AX
+	MOVB AX, block_cover(R8)
+	ADDL $4, R12
+	ADDQ $quad__size, SI
+	ADDQ $block__size, R8
+	DECQ CX
+	JNZ loop
+	RET
+
+// func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) int
+TEXT ·sampleBlocksAVX2(SB), NOSPLIT, $0-48
+	QUADS
+
+loop:
+	FIRST(known)
+	MOVQ BX, ret+40(FP) // until the result is there
+	MOVL quad_cover(SI), AX
+	ROWBLOCKS(rowPlan_lanes, again0, row1)
+	MOVQ ret+40(FP), BX
+	ADDQ rowPlan_rowPitch(DI), BX
+	MOVL (quad_cover+4)(SI), AX
+	ROWBLOCKS(rowPlan_lanes+64, again1, next)
+	ADDL $4, R12
+	ADDQ $quad__size, SI
+	DECQ CX
+	JNZ loop
+	MOVQ R8, AX
+	SUBQ blocks+8(FP), AX
+	XORL DX, DX
+	MOVL $block__size, CX
+	DIVQ CX
+	MOVQ AX, ret+40(FP)
+	RET
+
 #define WORDS(row) \
 	MOVQ (rowPlan_rows+8*(row))(DI), R8 \
 	MOVQ (rowPlan_rows+8*(row+1))(DI), R9 \
@@ -266,49 +374,6 @@ loop:
 	VMOVUPS X0, (DI)
 	ADDQ $16, DI
 	ADDQ $block__size, SI
-	DECQ CX
-	JNZ loop
-	RET
-
-// func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)
-TEXT ·quadBlocksAVX2(SB), NOSPLIT, $0-40
-	MOVQ p+0(FP), DI
-	MOVQ blocks+8(FP), R8
-	MOVQ quads+16(FP), SI
-	MOVQ n+24(FP), CX
-	MOVQ prims+32(FP), R9
-	MOVQ $0x0001000100010001, R13
-	MOVQ $0x0001000200040008, R14
-	LEAQ ·blockLanes(SB), DX
-	XORL R12, R12
-
-prim: // which the quads to come have, as a rule
-	MOVLQSX quad_prim(SI), AX
-	IMULQ $prim__size, AX
-	MOVL prim_layer(R9)(AX*1), BX
-	IMULQ rowPlan_layerPitch(DI), BX
-	MOVL quad_prim(SI), R10
-
-loop:
-	CMPL R10, quad_prim(SI)
-	JNE prim
-	MOVLQSX quad_y(SI), AX
-	IMULQ rowPlan_rowPitch(DI), AX
-	MOVLQSX quad_x(SI), R11
-	IMULQ rowPlan_size(DI), R11
-	ADDQ BX, AX
-	ADDQ R11, AX
-	MOVQ AX, block_at(R8)
-	MOVQ DX, block_perm(R8)
-	MOVL R12, block_from(R8)
-	MOVQ quad_cover(SI), AX // the lowest bit of each cover comes to the highest word
-	ANDQ R13, AX
-	IMULQ R14, AX
-	SHRQ $48, AX
-	MOVB AX, block_cover(R8)
-	ADDL $4, R12
-	ADDQ $quad__size, SI
-	ADDQ $block__size, R8
 	DECQ CX
 	JNZ loop
 	RET

@@ -77,6 +77,12 @@ func stepsAVX512(p *rowPlan, lanes int)
 //go:noescape
 func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)
 
+// sampleBlocksAVX2 makes the blocks of n quads of an attachment of several samples of which some are covered, and
+// returns how many there are. There is room for all.
+//
+//go:noescape
+func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) int
+
 // takeAVX2 makes words of the texels of n blocks that are covered.
 //
 //go:noescape

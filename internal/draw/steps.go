@@ -80,7 +80,9 @@ type rowPlan struct {
 	bytes      *byte    // the first texel of the first layer
 	rowPitch   int
 	layerPitch int
-	size       int     // of a texel
+	texelPitch int
+	blockPitch int     // from one block of a pixel to the next
+	size       int     // of a sample's texel
 	gap        int     // from the first pair of texels of a block to the second
 	firsts     *uint32 // with thresholds and linear, of texel.SRGB8
 	thresholds *float32
@@ -88,6 +90,8 @@ type rowPlan struct {
 	constants  [constantsCount][16]uint32
 	some       [64]byte // texels of a block of which some are covered
 	memory     *[planLength][stepLanes]uint32
+	samples    uint32           // all of a pixel
+	lanes      [2][8]*[4]uint32 // of the blocks of a row of a quad
 
 	takes   bool     // what is there is read: channels are blended, or written in part
 	dual    bool     // the second source is read
@@ -110,11 +114,8 @@ func (p *rowPlan) plan(c *colorTarget) bool {
 	if c.logic || !c.codec.Separable() {
 		return false
 	}
-	p.size, p.rowPitch, p.layerPitch = c.size, c.rowPitch, c.layerPitch
-	p.gap, p.takes = 2*c.size, c.reads || !c.whole
-	if c.samples == 1 {
-		p.gap = c.rowPitch
-	}
+	p.takes = c.reads || !c.whole
+	p.place(c)
 	p.fill(c)
 	for i := range p.made {
 		p.made[i] = uint8(planWords + i)
