@@ -150,11 +150,14 @@ func (a *Area) Resolve(src *Area, mode vk.ResolveModeFlagBits) error {
 		return invalid(vk.NoVUID, "%v of format %v with %d samples is no resolve of %v with format %v", a.Rect, a.Format,
 			a.Image.Layout.Samples, src.Rect, src.Format)
 	}
-	r := areaResolve{to: to, from: from, samples: samples, same: a.Format == src.Format}
+	r := areaResolve{to: to, from: from, same: a.Format == src.Format}
 	if mode == vk.RESOLVE_MODE_AVERAGE_BIT && to.codec.Class() != texel.Float {
 		mode = vk.RESOLVE_MODE_SAMPLE_ZERO_BIT
 	}
-	switch r.mode = mode; mode {
+	if mode == vk.RESOLVE_MODE_AVERAGE_BIT {
+		r.average = newAverage(a.Format, a.Aspect, src.Format, src.Aspect, samples)
+	}
+	switch r.mode, r.samples = mode, samples; mode {
 	case vk.RESOLVE_MODE_SAMPLE_ZERO_BIT, vk.RESOLVE_MODE_AVERAGE_BIT, vk.RESOLVE_MODE_MIN_BIT, vk.RESOLVE_MODE_MAX_BIT:
 	default:
 		return invalid(vk.NoVUID, "there is no resolve by %v", mode)
@@ -173,6 +176,7 @@ type areaResolve struct {
 	samples  int
 	same     bool // both have the same format
 	mode     vk.ResolveModeFlagBits
+	average  average // of this mode
 }
 
 func (r areaResolve) rows(from, to int) {
@@ -184,8 +188,8 @@ func (r areaResolve) rows(from, to int) {
 			for ; len(dst) > 0; dst, src = dst[size:], src[size*r.samples:] {
 				copy(dst[:size], src)
 			}
-		case r.mode == vk.RESOLVE_MODE_AVERAGE_BIT && r.same && r.samples > 1 && r.to.codec.IsUnorm8x4():
-			meanBytes(dst, src, r.samples)
+		case r.mode == vk.RESOLVE_MODE_AVERAGE_BIT:
+			r.average.row(dst, src)
 		case class == texel.Float:
 			resolveRow(&r, dst, src, (*texel.Codec).DecodeFloat, (*texel.Codec).EncodeFloat)
 		case class == texel.Uint:
@@ -212,23 +216,16 @@ func resolveRow[N float64 | uint64 | int64](r *areaResolve, dst, src []byte, dec
 	}
 }
 
-// resolved makes one of several samples. What is no number counts neither as the least nor as the most, unless all are.
+// resolved makes the least or the most of several samples, or the first one. What is no number counts neither as the
+// least nor as the most, unless all are.
 func resolved[N float64 | uint64 | int64](samples [][4]N, mode vk.ResolveModeFlagBits) [4]N {
 	out := samples[0]
 	for _, s := range samples[1:] {
 		for c := range out {
-			switch {
-			case mode == vk.RESOLVE_MODE_AVERAGE_BIT:
-				out[c] += s[c]
-			case mode == vk.RESOLVE_MODE_MIN_BIT && (s[c] < out[c] || math.IsNaN(float64(out[c]))),
-				mode == vk.RESOLVE_MODE_MAX_BIT && (s[c] > out[c] || math.IsNaN(float64(out[c]))):
+			if mode == vk.RESOLVE_MODE_MIN_BIT && (s[c] < out[c] || math.IsNaN(float64(out[c]))) ||
+				mode == vk.RESOLVE_MODE_MAX_BIT && (s[c] > out[c] || math.IsNaN(float64(out[c]))) {
 				out[c] = s[c]
 			}
-		}
-	}
-	if mode == vk.RESOLVE_MODE_AVERAGE_BIT {
-		for c := range out {
-			out[c] /= N(len(samples))
 		}
 	}
 	return out

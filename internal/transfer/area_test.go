@@ -127,6 +127,8 @@ func TestAreaLimits(t *testing.T) {
 func TestResolveArea(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, format := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R8G8B8A8_SRGB, vk.FORMAT_R16G16_SFLOAT,
+		vk.FORMAT_R8_UNORM, vk.FORMAT_A2B10G10R10_UNORM_PACK32, vk.FORMAT_R5G6B5_UNORM_PACK16, vk.FORMAT_R16G16B16_SNORM,
+		vk.FORMAT_R32G32B32A32_SFLOAT, vk.FORMAT_R64_SFLOAT,
 		vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_R8_SINT, vk.FORMAT_D16_UNORM, vk.FORMAT_D32_SFLOAT_S8_UINT} {
 		f, _ := texel.FormatOf(format)
 		for _, plane := range f.Planes[:f.PlaneCount] {
@@ -190,17 +192,13 @@ func resolveCase(t *testing.T, r *rand.Rand, format vk.Format, aspect vk.ImageAs
 						out[c] = min(out[c], n[c])
 					case mode == vk.RESOLVE_MODE_MAX_BIT:
 						out[c] = max(out[c], n[c])
-					case mode == vk.RESOLVE_MODE_AVERAGE_BIT && codec.Class() == texel.Float:
-						out[c] += n[c]
 					}
 				}
 			}
 			switch codec.Class() {
 			case texel.Float:
 				if mode == vk.RESOLVE_MODE_AVERAGE_BIT {
-					for c := range out {
-						out[c] /= float64(samples)
-					}
+					out = wantAverage(codec, numbers)
 				}
 				codec.EncodeFloat(want, [][4]float64{out})
 			case texel.Uint:

@@ -96,6 +96,7 @@ type resolution struct {
 	region   *vk.ImageResolve
 	codec    *texel.Codec
 	samples  int
+	average  average
 }
 
 func resolveRegion(dst, src *Image, region *vk.ImageResolve) {
@@ -103,6 +104,10 @@ func resolveRegion(dst, src *Image, region *vk.ImageResolve) {
 	r.dst.set(dst, vk.IMAGE_ASPECT_COLOR_BIT, &region.DstSubresource)
 	r.src.set(src, vk.IMAGE_ASPECT_COLOR_BIT, &region.SrcSubresource)
 	r.codec, _ = texel.CodecOf(src.Format, vk.IMAGE_ASPECT_COLOR_BIT)
+	if r.codec.Class() == texel.Float {
+		const color = vk.IMAGE_ASPECT_COLOR_BIT
+		r.average = newAverage(dst.Format, color, src.Format, color, r.samples)
+	}
 	rows := int(region.SrcSubresource.LayerCount) * int(region.Extent.Height)
 	if rows*int(region.Extent.Width) < parallelTexels {
 		r.rows(0, rows)
@@ -132,31 +137,5 @@ func (r *resolution) row(dst, src []byte) {
 		}
 		return
 	}
-	if r.codec.IsUnorm8x4() && r.samples > 1 {
-		meanBytes(dst, src, r.samples)
-		return
-	}
-	var numbers [convertChunk][4]float64
-	for len(dst) > 0 {
-		n := min(len(dst)/size, convertChunk/r.samples)
-		r.codec.DecodeFloat(numbers[:n*r.samples], src)
-		for i := range n {
-			numbers[i] = mean(numbers[i*r.samples:][:r.samples])
-		}
-		r.codec.EncodeFloat(dst, numbers[:n])
-		dst, src = dst[n*size:], src[n*size*r.samples:]
-	}
-}
-
-func mean(samples [][4]float64) [4]float64 {
-	sum := samples[0]
-	for _, s := range samples[1:] {
-		for c := range sum {
-			sum[c] += s[c]
-		}
-	}
-	for c := range sum {
-		sum[c] /= float64(len(samples))
-	}
-	return sum
+	r.average.row(dst, src)
 }

@@ -39,6 +39,31 @@ func (s shape) multisampled(t testing.TB, seed uint64) (*Image, memory) {
 	return img, m
 }
 
+// wantAverage is the average of samples: in float32 but for numbers of fixed point or 64 bits. One that is none is
+// positive.
+func wantAverage(codec *texel.Codec, samples [][4]float64) (sum [4]float64) {
+	single := false
+	for _, ch := range codec.Channels() {
+		single = single || ch.Kind != vk.NumericUNORM && ch.Kind != vk.NumericSNORM && ch.Bits < 64
+	}
+	for c := range sum {
+		sum[c] = math.Copysign(0, -1)
+		for _, v := range samples {
+			part := v[c] / float64(len(samples))
+			if single {
+				part = float64(float32(part))
+				sum[c] = float64(float32(sum[c] + part))
+			} else {
+				sum[c] += part
+			}
+		}
+		if math.IsNaN(sum[c]) {
+			sum[c] = math.NaN()
+		}
+	}
+	return sum
+}
+
 // referenceResolve takes one texel after the other.
 func referenceResolve(dst, src *Image, r *vk.ImageResolve) {
 	const color = vk.IMAGE_ASPECT_COLOR_BIT
@@ -59,11 +84,7 @@ func referenceResolve(dst, src *Image, r *vk.ImageResolve) {
 		for s := range v {
 			codec.DecodeFloat(v[s:s+1], sample(s))
 		}
-		var mean [1][4]float64
-		for c := range mean[0] {
-			mean[0][c] = (v[0][c] + v[1][c] + v[2][c] + v[3][c]) / 4
-		}
-		codec.EncodeFloat(to, mean[:])
+		codec.EncodeFloat(to, [][4]float64{wantAverage(codec, v[:])})
 	})
 }
 
