@@ -56,7 +56,8 @@ func hostile(t testing.TB, c *choices) *scene {
 	samples := []uint32{1, 2, 4, 8, 16}[c.n(5)]
 	formats := []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R32_SFLOAT, vk.FORMAT_R5G6B5_UNORM_PACK16,
 		vk.FORMAT_R32G32B32A32_UINT, vk.FORMAT_E5B9G9R9_UFLOAT_PACK32, vk.FORMAT_B10G11R11_UFLOAT_PACK32,
-		vk.FORMAT_R8_SNORM, vk.FORMAT_R16G16_SINT, vk.FORMAT_B8G8R8A8_SRGB}
+		vk.FORMAT_R8_SNORM, vk.FORMAT_R16G16_SINT, vk.FORMAT_B8G8R8A8_SRGB,
+		vk.FORMAT_R16G16B16A16_SFLOAT}
 	s := newScene(t, formats[c.n(len(formats))], uint32(1+c.n(19)), uint32(1+c.n(19)), samples, 4)
 	st := &s.state
 	if c.flag() {
