@@ -35,6 +35,7 @@ type expectation struct {
 	masked   bool
 	of       func(a, b, c, immediate uint64) uint64
 	near     func(a, b, got uint64) bool // what else is right; nil: nothing
+	exact    func(a, b uint64) float64   // of functions with near: what is rounded
 }
 
 func f32(raw uint64) float64 { return float64(math.Float32frombits(uint32(raw))) }
@@ -501,30 +502,31 @@ func value16(raw uint64) uint64 {
 	return raw32(x) | raw&0x8000<<16
 }
 
+// worst is the largest error of the functions, in units in the last place (docs/limits.md).
+var worst = map[Op]float64{
+	ExpF32: 1, Exp2F32: 0.9, LogF32: 1, Log2F32: 2, PowF32: 4, SinF32: 1.7, CosF32: 1.7, TanF32: 3.2, AsinF32: 2,
+	AcosF32: 1.4, AtanF32: 1.5, Atan2F32: 2, SinhF32: 1.8, CoshF32: 1.5, TanhF32: 2.5, AsinhF32: 2.2, AcoshF32: 2.1,
+	AtanhF32: 2.6,
+}
+
 // functions has what may be near to the exact result: within the units in the last place that the specification
 // permits ("Precision of GLSL.std.450 Instructions"), or better.
 func functions(all map[Op]expectation) {
 	within := func(op Op, units float64, f func(a float64) float64) {
 		all[op] = expectation{result: kindF32, operands: []kind{kindF32},
-			of:   func(a, _, _, _ uint64) uint64 { return raw32(f(f32(a))) },
-			near: func(a, _, got uint64) bool { return near(f(f32(a)), got, units) }}
+			of:    func(a, _, _, _ uint64) uint64 { return raw32(f(f32(a))) },
+			near:  func(a, _, got uint64) bool { return near(f(f32(a)), got, units) },
+			exact: func(a, _ uint64) float64 { return f(f32(a)) }}
 	}
 	within(InverseSqrtF32, 2, func(a float64) float64 { return 1 / math.Sqrt(a) })
-	const best = 0.51
 	nearby := func(f func(a float64) float64) func(a float64) float64 {
 		return func(a float64) float64 {
 			if math.Abs(a) > series.Far {
-				a -= a
+				a = math.Copysign(a-a, a)
 			}
 			return f(a)
 		}
 	}
-	within(SinF32, best, nearby(math.Sin))
-	within(CosF32, best, nearby(math.Cos))
-	within(TanF32, best, nearby(math.Tan))
-	within(AsinF32, best, math.Asin)
-	within(AcosF32, best, math.Acos)
-	within(AtanF32, best, math.Atan)
 	// By (e**x - e**-x)/2 and (e**x + e**-x)/2, in 32 bits.
 	byExp := func(f func(a float64) float64) func(a float64) float64 {
 		return func(a float64) float64 {
@@ -534,22 +536,21 @@ func functions(all map[Op]expectation) {
 			return f(a)
 		}
 	}
-	within(SinhF32, best, byExp(math.Sinh))
-	within(CoshF32, best, byExp(math.Cosh))
-	within(TanhF32, best, math.Tanh)
-	within(AsinhF32, best, math.Asinh)
-	within(AcoshF32, best, math.Acosh)
-	within(AtanhF32, best, math.Atanh)
-	within(ExpF32, best, math.Exp)
-	within(LogF32, best, math.Log)
-	within(Exp2F32, best, math.Exp2)
-	within(Log2F32, best, math.Log2)
+	for op, f := range map[Op]func(a float64) float64{
+		SinF32: nearby(math.Sin), CosF32: nearby(math.Cos), TanF32: nearby(math.Tan), AsinF32: math.Asin,
+		AcosF32: math.Acos, AtanF32: math.Atan, SinhF32: byExp(math.Sinh), CoshF32: byExp(math.Cosh), TanhF32: math.Tanh,
+		AsinhF32: math.Asinh, AcoshF32: math.Acosh, AtanhF32: math.Atanh, ExpF32: math.Exp, LogF32: math.Log,
+		Exp2F32: math.Exp2, Log2F32: math.Log2,
+	} {
+		within(op, worst[op], f)
+	}
 	all[InverseSqrtF64] = expectation{result: kindF64, operands: []kind{kindF64},
 		of: func(a, _, _, _ uint64) uint64 { return math.Float64bits(1 / math.Sqrt(math.Float64frombits(a))) }}
 	two := func(op Op, f func(a, b float64) float64) {
 		all[op] = expectation{result: kindF32, operands: []kind{kindF32, kindF32}, of: func(a, b, _, _ uint64) uint64 {
 			return raw32(f(f32(a), f32(b)))
-		}, near: func(a, b, got uint64) bool { return near(f(f32(a), f32(b)), got, best) }}
+		}, near: func(a, b, got uint64) bool { return near(f(f32(a), f32(b)), got, worst[op]) },
+			exact: func(a, b uint64) float64 { return f(f32(a), f32(b)) }}
 	}
 	two(Atan2F32, math.Atan2)
 	two(PowF32, func(a, b float64) float64 {

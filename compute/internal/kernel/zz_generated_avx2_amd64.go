@@ -150,22 +150,22 @@ func (s *Set) useAVX2() {
 	s.Ops[I32ToMask] = avx2I32ToMask
 	s.Ops[ExpF32] = avx2ExpF32
 	s.Ops[Exp2F32] = avx2Exp2F32
-	s.Ops[Log2F32] = avx2Log2F32
 	s.Ops[LogF32] = avx2LogF32
-	s.Ops[PowF32] = avx2PowF32
-	s.Ops[AtanF32] = avx2AtanF32
-	s.Ops[Atan2F32] = avx2Atan2F32
+	s.Ops[Log2F32] = avx2Log2F32
+	s.Ops[SinF32] = avx2SinF32
+	s.Ops[CosF32] = avx2CosF32
+	s.Ops[TanF32] = avx2TanF32
 	s.Ops[AsinF32] = avx2AsinF32
 	s.Ops[AcosF32] = avx2AcosF32
+	s.Ops[AtanF32] = avx2AtanF32
 	s.Ops[SinhF32] = avx2SinhF32
 	s.Ops[CoshF32] = avx2CoshF32
 	s.Ops[TanhF32] = avx2TanhF32
 	s.Ops[AsinhF32] = avx2AsinhF32
 	s.Ops[AcoshF32] = avx2AcoshF32
 	s.Ops[AtanhF32] = avx2AtanhF32
-	s.Ops[SinF32] = avx2SinF32
-	s.Ops[CosF32] = avx2CosF32
-	s.Ops[TanF32] = avx2TanF32
+	s.Ops[PowF32] = avx2PowF32
+	s.Ops[Atan2F32] = avx2Atan2F32
 	s.Ops[RemF32] = avx2RemF32
 	s.Ops[ModF32] = avx2ModF32
 	s.Ops[LoadU8] = avx2LoadU8
@@ -660,25 +660,28 @@ func avx2ExpF32(a *Args, first, n int)
 func avx2Exp2F32(a *Args, first, n int)
 
 //go:noescape
-func avx2Log2F32(a *Args, first, n int)
-
-//go:noescape
 func avx2LogF32(a *Args, first, n int)
 
 //go:noescape
-func avx2PowF32(a *Args, first, n int)
+func avx2Log2F32(a *Args, first, n int)
 
 //go:noescape
-func avx2AtanF32(a *Args, first, n int)
+func avx2SinF32(a *Args, first, n int)
 
 //go:noescape
-func avx2Atan2F32(a *Args, first, n int)
+func avx2CosF32(a *Args, first, n int)
+
+//go:noescape
+func avx2TanF32(a *Args, first, n int)
 
 //go:noescape
 func avx2AsinF32(a *Args, first, n int)
 
 //go:noescape
 func avx2AcosF32(a *Args, first, n int)
+
+//go:noescape
+func avx2AtanF32(a *Args, first, n int)
 
 //go:noescape
 func avx2SinhF32(a *Args, first, n int)
@@ -699,13 +702,10 @@ func avx2AcoshF32(a *Args, first, n int)
 func avx2AtanhF32(a *Args, first, n int)
 
 //go:noescape
-func avx2SinF32(a *Args, first, n int)
+func avx2PowF32(a *Args, first, n int)
 
 //go:noescape
-func avx2CosF32(a *Args, first, n int)
-
-//go:noescape
-func avx2TanF32(a *Args, first, n int)
+func avx2Atan2F32(a *Args, first, n int)
 
 //go:noescape
 func avx2RemF32(a *Args, first, n int)

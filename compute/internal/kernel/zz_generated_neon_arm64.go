@@ -156,16 +156,22 @@ func (s *Set) useNEON() {
 	s.Ops[I32ToMask] = neonI32ToMask
 	s.Ops[ExpF32] = neonExpF32
 	s.Ops[Exp2F32] = neonExp2F32
-	s.Ops[Log2F32] = neonLog2F32
 	s.Ops[LogF32] = neonLogF32
-	s.Ops[PowF32] = neonPowF32
-	s.Ops[AtanF32] = neonAtanF32
-	s.Ops[Atan2F32] = neonAtan2F32
+	s.Ops[Log2F32] = neonLog2F32
+	s.Ops[SinF32] = neonSinF32
+	s.Ops[CosF32] = neonCosF32
+	s.Ops[TanF32] = neonTanF32
 	s.Ops[AsinF32] = neonAsinF32
 	s.Ops[AcosF32] = neonAcosF32
+	s.Ops[AtanF32] = neonAtanF32
 	s.Ops[SinhF32] = neonSinhF32
 	s.Ops[CoshF32] = neonCoshF32
 	s.Ops[TanhF32] = neonTanhF32
+	s.Ops[AsinhF32] = neonAsinhF32
+	s.Ops[AcoshF32] = neonAcoshF32
+	s.Ops[AtanhF32] = neonAtanhF32
+	s.Ops[PowF32] = neonPowF32
+	s.Ops[Atan2F32] = neonAtan2F32
 	s.Ops[LoadU8] = neonLoadU8
 	s.Ops[LoadPhysicalU8] = neonLoadPhysicalU8
 	s.Ops[LoadU16] = neonLoadU16
@@ -653,25 +659,28 @@ func neonExpF32(a *Args, first, n int)
 func neonExp2F32(a *Args, first, n int)
 
 //go:noescape
-func neonLog2F32(a *Args, first, n int)
-
-//go:noescape
 func neonLogF32(a *Args, first, n int)
 
 //go:noescape
-func neonPowF32(a *Args, first, n int)
+func neonLog2F32(a *Args, first, n int)
 
 //go:noescape
-func neonAtanF32(a *Args, first, n int)
+func neonSinF32(a *Args, first, n int)
 
 //go:noescape
-func neonAtan2F32(a *Args, first, n int)
+func neonCosF32(a *Args, first, n int)
+
+//go:noescape
+func neonTanF32(a *Args, first, n int)
 
 //go:noescape
 func neonAsinF32(a *Args, first, n int)
 
 //go:noescape
 func neonAcosF32(a *Args, first, n int)
+
+//go:noescape
+func neonAtanF32(a *Args, first, n int)
 
 //go:noescape
 func neonSinhF32(a *Args, first, n int)
@@ -681,6 +690,21 @@ func neonCoshF32(a *Args, first, n int)
 
 //go:noescape
 func neonTanhF32(a *Args, first, n int)
+
+//go:noescape
+func neonAsinhF32(a *Args, first, n int)
+
+//go:noescape
+func neonAcoshF32(a *Args, first, n int)
+
+//go:noescape
+func neonAtanhF32(a *Args, first, n int)
+
+//go:noescape
+func neonPowF32(a *Args, first, n int)
+
+//go:noescape
+func neonAtan2F32(a *Args, first, n int)
 
 //go:noescape
 func neonSplit(whenTrue, whenFalse, exec, condition Register, first, n int)

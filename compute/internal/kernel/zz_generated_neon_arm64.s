@@ -34,149 +34,241 @@ DATA neonConstants<>+224(SB)/8, $0x7fffffff7fffffff
 DATA neonConstants<>+232(SB)/8, $0x7fffffff7fffffff
 DATA neonConstants<>+240(SB)/8, $0x000003fe000003fe
 DATA neonConstants<>+248(SB)/8, $0x000003fe000003fe
-DATA neonConstants<>+256(SB)/8, $0x3ff71547652b82fe
-DATA neonConstants<>+264(SB)/8, $0x3ff71547652b82fe
-DATA neonConstants<>+272(SB)/8, $0x4069000000000000
-DATA neonConstants<>+280(SB)/8, $0x4069000000000000
-DATA neonConstants<>+288(SB)/8, $0xc069000000000000
-DATA neonConstants<>+296(SB)/8, $0xc069000000000000
-DATA neonConstants<>+304(SB)/8, $0x4338000000000000
-DATA neonConstants<>+312(SB)/8, $0x4338000000000000
-DATA neonConstants<>+320(SB)/8, $0x3ef00c0e4e15189c
-DATA neonConstants<>+328(SB)/8, $0x3ef00c0e4e15189c
-DATA neonConstants<>+336(SB)/8, $0x3f2446c79efd4834
-DATA neonConstants<>+344(SB)/8, $0x3f2446c79efd4834
-DATA neonConstants<>+352(SB)/8, $0x3f55d877598350de
-DATA neonConstants<>+360(SB)/8, $0x3f55d877598350de
-DATA neonConstants<>+368(SB)/8, $0x3f83b29d8bb0b97e
-DATA neonConstants<>+376(SB)/8, $0x3f83b29d8bb0b97e
-DATA neonConstants<>+384(SB)/8, $0x3fac6b08da70cce3
-DATA neonConstants<>+392(SB)/8, $0x3fac6b08da70cce3
-DATA neonConstants<>+400(SB)/8, $0x3fcebfbe0aa03df0
-DATA neonConstants<>+408(SB)/8, $0x3fcebfbe0aa03df0
-DATA neonConstants<>+416(SB)/8, $0x3fe62e42fef9cc69
-DATA neonConstants<>+424(SB)/8, $0x3fe62e42fef9cc69
-DATA neonConstants<>+432(SB)/8, $0x3feffffffffa7135
-DATA neonConstants<>+440(SB)/8, $0x3feffffffffa7135
-DATA neonConstants<>+448(SB)/8, $0xfff0000000000000
-DATA neonConstants<>+456(SB)/8, $0xfff0000000000000
-DATA neonConstants<>+464(SB)/8, $0x7ff8000000000000
-DATA neonConstants<>+472(SB)/8, $0x7ff8000000000000
-DATA neonConstants<>+480(SB)/8, $0x00095f6200000000
-DATA neonConstants<>+488(SB)/8, $0x00095f6200000000
-DATA neonConstants<>+496(SB)/8, $0x00000000000003ff
-DATA neonConstants<>+504(SB)/8, $0x00000000000003ff
-DATA neonConstants<>+512(SB)/8, $0x000fffffffffffff
-DATA neonConstants<>+520(SB)/8, $0x000fffffffffffff
-DATA neonConstants<>+528(SB)/8, $0x3fe6a09e00000000
-DATA neonConstants<>+536(SB)/8, $0x3fe6a09e00000000
-DATA neonConstants<>+544(SB)/8, $0x3fd21ad2d776d25a
-DATA neonConstants<>+552(SB)/8, $0x3fd21ad2d776d25a
-DATA neonConstants<>+560(SB)/8, $0x3fd47959c992a71f
-DATA neonConstants<>+568(SB)/8, $0x3fd47959c992a71f
-DATA neonConstants<>+576(SB)/8, $0x3fda61a2cf9f9e38
-DATA neonConstants<>+584(SB)/8, $0x3fda61a2cf9f9e38
-DATA neonConstants<>+592(SB)/8, $0x3fe2776c295ae0c7
-DATA neonConstants<>+600(SB)/8, $0x3fe2776c295ae0c7
-DATA neonConstants<>+608(SB)/8, $0x3feec709dc53a1ca
-DATA neonConstants<>+616(SB)/8, $0x3feec709dc53a1ca
-DATA neonConstants<>+624(SB)/8, $0x40071547652b8252
-DATA neonConstants<>+632(SB)/8, $0x40071547652b8252
-DATA neonConstants<>+640(SB)/8, $0x3fe62e42fefa39ef
-DATA neonConstants<>+648(SB)/8, $0x3fe62e42fefa39ef
-DATA neonConstants<>+656(SB)/8, $0xbf3178d6baea92b4
-DATA neonConstants<>+664(SB)/8, $0xbf3178d6baea92b4
-DATA neonConstants<>+672(SB)/8, $0x3f61b7b569f4cdd0
-DATA neonConstants<>+680(SB)/8, $0x3f61b7b569f4cdd0
-DATA neonConstants<>+688(SB)/8, $0xbf80e1211403527d
-DATA neonConstants<>+696(SB)/8, $0xbf80e1211403527d
-DATA neonConstants<>+704(SB)/8, $0x3f946a7b23ca54f7
-DATA neonConstants<>+712(SB)/8, $0x3f946a7b23ca54f7
-DATA neonConstants<>+720(SB)/8, $0xbfa20e9c577a2d32
-DATA neonConstants<>+728(SB)/8, $0xbfa20e9c577a2d32
-DATA neonConstants<>+736(SB)/8, $0x3fa9d5503ec54b44
-DATA neonConstants<>+744(SB)/8, $0x3fa9d5503ec54b44
-DATA neonConstants<>+752(SB)/8, $0xbfb04c150b92d46c
-DATA neonConstants<>+760(SB)/8, $0xbfb04c150b92d46c
-DATA neonConstants<>+768(SB)/8, $0x3fb37e1333e1ff1d
-DATA neonConstants<>+776(SB)/8, $0x3fb37e1333e1ff1d
-DATA neonConstants<>+784(SB)/8, $0xbfb73c9227469d04
-DATA neonConstants<>+792(SB)/8, $0xbfb73c9227469d04
-DATA neonConstants<>+800(SB)/8, $0x3fbc70accb05424e
-DATA neonConstants<>+808(SB)/8, $0x3fbc70accb05424e
-DATA neonConstants<>+816(SB)/8, $0xbfc2491a58afe8ff
-DATA neonConstants<>+824(SB)/8, $0xbfc2491a58afe8ff
-DATA neonConstants<>+832(SB)/8, $0x3fc9999935891892
-DATA neonConstants<>+840(SB)/8, $0x3fc9999935891892
-DATA neonConstants<>+848(SB)/8, $0xbfd5555554929285
-DATA neonConstants<>+856(SB)/8, $0xbfd5555554929285
-DATA neonConstants<>+864(SB)/8, $0x3fefffffffffc08d
-DATA neonConstants<>+872(SB)/8, $0x3fefffffffffc08d
-DATA neonConstants<>+880(SB)/8, $0x3ff921fb54442d18
-DATA neonConstants<>+888(SB)/8, $0x3ff921fb54442d18
-DATA neonConstants<>+896(SB)/8, $0x400921fb54442d18
-DATA neonConstants<>+904(SB)/8, $0x400921fb54442d18
-DATA neonConstants<>+912(SB)/8, $0x40562e42fefa39ef
-DATA neonConstants<>+920(SB)/8, $0x40562e42fefa39ef
-DATA neonConstants<>+928(SB)/8, $0x3e5b557c78eb1ae2
-DATA neonConstants<>+936(SB)/8, $0x3e5b557c78eb1ae2
-DATA neonConstants<>+944(SB)/8, $0x3ec71d208a299728
-DATA neonConstants<>+952(SB)/8, $0x3ec71d208a299728
-DATA neonConstants<>+960(SB)/8, $0x3f2a01a131097a98
-DATA neonConstants<>+968(SB)/8, $0x3f2a01a131097a98
-DATA neonConstants<>+976(SB)/8, $0x3f81111110857b52
-DATA neonConstants<>+984(SB)/8, $0x3f81111110857b52
-DATA neonConstants<>+992(SB)/8, $0x3fc5555555558201
-DATA neonConstants<>+1000(SB)/8, $0x3fc5555555558201
-DATA neonConstants<>+1008(SB)/8, $0x0000000100000000
-DATA neonConstants<>+1016(SB)/8, $0x0000000300000002
-DATA neonConstants<>+1024(SB)/8, $0x0000000500000004
-DATA neonConstants<>+1032(SB)/8, $0x0000000700000006
-DATA neonConstants<>+1040(SB)/8, $0x0000000000000000
-DATA neonConstants<>+1048(SB)/8, $0x0000000000000001
-DATA neonConstants<>+1056(SB)/8, $0x0000000000000002
-DATA neonConstants<>+1064(SB)/8, $0x0000000000000003
-DATA neonConstants<>+1072(SB)/8, $0x0000000000000004
-DATA neonConstants<>+1080(SB)/8, $0x0000000000000005
-DATA neonConstants<>+1088(SB)/8, $0x0000000000000006
-DATA neonConstants<>+1096(SB)/8, $0x0000000000000007
-DATA neonConstants<>+1104(SB)/8, $0x0000000200000000
-DATA neonConstants<>+1112(SB)/8, $0x0000000600000004
-DATA neonConstants<>+1120(SB)/8, $0x0000000a00000008
-DATA neonConstants<>+1128(SB)/8, $0x0000000e0000000c
-DATA neonConstants<>+1136(SB)/8, $0x0000000000000000
-DATA neonConstants<>+1144(SB)/8, $0x0000000000000002
-DATA neonConstants<>+1152(SB)/8, $0x0000000000000004
-DATA neonConstants<>+1160(SB)/8, $0x0000000000000006
-DATA neonConstants<>+1168(SB)/8, $0x0000000000000008
-DATA neonConstants<>+1176(SB)/8, $0x000000000000000a
-DATA neonConstants<>+1184(SB)/8, $0x000000000000000c
-DATA neonConstants<>+1192(SB)/8, $0x000000000000000e
-DATA neonConstants<>+1200(SB)/8, $0x0000000400000000
-DATA neonConstants<>+1208(SB)/8, $0x0000000c00000008
-DATA neonConstants<>+1216(SB)/8, $0x0000001400000010
-DATA neonConstants<>+1224(SB)/8, $0x0000001c00000018
-DATA neonConstants<>+1232(SB)/8, $0x0000000000000000
-DATA neonConstants<>+1240(SB)/8, $0x0000000000000004
-DATA neonConstants<>+1248(SB)/8, $0x0000000000000008
-DATA neonConstants<>+1256(SB)/8, $0x000000000000000c
-DATA neonConstants<>+1264(SB)/8, $0x0000000000000010
-DATA neonConstants<>+1272(SB)/8, $0x0000000000000014
-DATA neonConstants<>+1280(SB)/8, $0x0000000000000018
-DATA neonConstants<>+1288(SB)/8, $0x000000000000001c
-DATA neonConstants<>+1296(SB)/8, $0x0000000800000000
-DATA neonConstants<>+1304(SB)/8, $0x0000001800000010
-DATA neonConstants<>+1312(SB)/8, $0x0000002800000020
-DATA neonConstants<>+1320(SB)/8, $0x0000003800000030
-DATA neonConstants<>+1328(SB)/8, $0x0000000000000000
-DATA neonConstants<>+1336(SB)/8, $0x0000000000000008
-DATA neonConstants<>+1344(SB)/8, $0x0000000000000010
-DATA neonConstants<>+1352(SB)/8, $0x0000000000000018
-DATA neonConstants<>+1360(SB)/8, $0x0000000000000020
-DATA neonConstants<>+1368(SB)/8, $0x0000000000000028
-DATA neonConstants<>+1376(SB)/8, $0x0000000000000030
-DATA neonConstants<>+1384(SB)/8, $0x0000000000000038
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $1392
+DATA neonConstants<>+256(SB)/8, $0x42b2000042b20000
+DATA neonConstants<>+264(SB)/8, $0x42b2000042b20000
+DATA neonConstants<>+272(SB)/8, $0xc2d00000c2d00000
+DATA neonConstants<>+280(SB)/8, $0xc2d00000c2d00000
+DATA neonConstants<>+288(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA neonConstants<>+296(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA neonConstants<>+304(SB)/8, $0xb102e308b102e308
+DATA neonConstants<>+312(SB)/8, $0xb102e308b102e308
+DATA neonConstants<>+320(SB)/8, $0x3f3172183f317218
+DATA neonConstants<>+328(SB)/8, $0x3f3172183f317218
+DATA neonConstants<>+336(SB)/8, $0x3ab6ae063ab6ae06
+DATA neonConstants<>+344(SB)/8, $0x3ab6ae063ab6ae06
+DATA neonConstants<>+352(SB)/8, $0x3c0916f63c0916f6
+DATA neonConstants<>+360(SB)/8, $0x3c0916f63c0916f6
+DATA neonConstants<>+368(SB)/8, $0x3d2aaa6e3d2aaa6e
+DATA neonConstants<>+376(SB)/8, $0x3d2aaa6e3d2aaa6e
+DATA neonConstants<>+384(SB)/8, $0x3e2aaa543e2aaa54
+DATA neonConstants<>+392(SB)/8, $0x3e2aaa543e2aaa54
+DATA neonConstants<>+400(SB)/8, $0x3f0000003f000000
+DATA neonConstants<>+408(SB)/8, $0x3f0000003f000000
+DATA neonConstants<>+416(SB)/8, $0x0000007f0000007f
+DATA neonConstants<>+424(SB)/8, $0x0000007f0000007f
+DATA neonConstants<>+432(SB)/8, $0x4301000043010000
+DATA neonConstants<>+440(SB)/8, $0x4301000043010000
+DATA neonConstants<>+448(SB)/8, $0xc3170000c3170000
+DATA neonConstants<>+456(SB)/8, $0xc3170000c3170000
+DATA neonConstants<>+464(SB)/8, $0x391f5a66391f5a66
+DATA neonConstants<>+472(SB)/8, $0x391f5a66391f5a66
+DATA neonConstants<>+480(SB)/8, $0x3aaf85c33aaf85c3
+DATA neonConstants<>+488(SB)/8, $0x3aaf85c33aaf85c3
+DATA neonConstants<>+496(SB)/8, $0x3c1d99043c1d9904
+DATA neonConstants<>+504(SB)/8, $0x3c1d99043c1d9904
+DATA neonConstants<>+512(SB)/8, $0x3d6357bb3d6357bb
+DATA neonConstants<>+520(SB)/8, $0x3d6357bb3d6357bb
+DATA neonConstants<>+528(SB)/8, $0x3e75fdeb3e75fdeb
+DATA neonConstants<>+536(SB)/8, $0x3e75fdeb3e75fdeb
+DATA neonConstants<>+544(SB)/8, $0x0080000000800000
+DATA neonConstants<>+552(SB)/8, $0x0080000000800000
+DATA neonConstants<>+560(SB)/8, $0x4b8000004b800000
+DATA neonConstants<>+568(SB)/8, $0x4b8000004b800000
+DATA neonConstants<>+576(SB)/8, $0x41c0000041c00000
+DATA neonConstants<>+584(SB)/8, $0x41c0000041c00000
+DATA neonConstants<>+592(SB)/8, $0x3f4000003f400000
+DATA neonConstants<>+600(SB)/8, $0x3f4000003f400000
+DATA neonConstants<>+608(SB)/8, $0xff800000ff800000
+DATA neonConstants<>+616(SB)/8, $0xff800000ff800000
+DATA neonConstants<>+624(SB)/8, $0xffc00000ffc00000
+DATA neonConstants<>+632(SB)/8, $0xffc00000ffc00000
+DATA neonConstants<>+640(SB)/8, $0xbd3c354fbd3c354f
+DATA neonConstants<>+648(SB)/8, $0xbd3c354fbd3c354f
+DATA neonConstants<>+656(SB)/8, $0x3dd85a2f3dd85a2f
+DATA neonConstants<>+664(SB)/8, $0x3dd85a2f3dd85a2f
+DATA neonConstants<>+672(SB)/8, $0xbe070ae0be070ae0
+DATA neonConstants<>+680(SB)/8, $0xbe070ae0be070ae0
+DATA neonConstants<>+688(SB)/8, $0x3e142fab3e142fab
+DATA neonConstants<>+696(SB)/8, $0x3e142fab3e142fab
+DATA neonConstants<>+704(SB)/8, $0xbe2a6f2ebe2a6f2e
+DATA neonConstants<>+712(SB)/8, $0xbe2a6f2ebe2a6f2e
+DATA neonConstants<>+720(SB)/8, $0x3e4cb4d23e4cb4d2
+DATA neonConstants<>+728(SB)/8, $0x3e4cb4d23e4cb4d2
+DATA neonConstants<>+736(SB)/8, $0xbe80003dbe80003d
+DATA neonConstants<>+744(SB)/8, $0xbe80003dbe80003d
+DATA neonConstants<>+752(SB)/8, $0x3eaaaad33eaaaad3
+DATA neonConstants<>+760(SB)/8, $0x3eaaaad33eaaaad3
+DATA neonConstants<>+768(SB)/8, $0xbf000000bf000000
+DATA neonConstants<>+776(SB)/8, $0xbf000000bf000000
+DATA neonConstants<>+784(SB)/8, $0xbd888c4dbd888c4d
+DATA neonConstants<>+792(SB)/8, $0xbd888c4dbd888c4d
+DATA neonConstants<>+800(SB)/8, $0x3e1c7e5c3e1c7e5c
+DATA neonConstants<>+808(SB)/8, $0x3e1c7e5c3e1c7e5c
+DATA neonConstants<>+816(SB)/8, $0xbe42e666be42e666
+DATA neonConstants<>+824(SB)/8, $0xbe42e666be42e666
+DATA neonConstants<>+832(SB)/8, $0x3e55bb873e55bb87
+DATA neonConstants<>+840(SB)/8, $0x3e55bb873e55bb87
+DATA neonConstants<>+848(SB)/8, $0xbe75de75be75de75
+DATA neonConstants<>+856(SB)/8, $0xbe75de75be75de75
+DATA neonConstants<>+864(SB)/8, $0x3e93aa613e93aa61
+DATA neonConstants<>+872(SB)/8, $0x3e93aa613e93aa61
+DATA neonConstants<>+880(SB)/8, $0xbeb8aaacbeb8aaac
+DATA neonConstants<>+888(SB)/8, $0xbeb8aaacbeb8aaac
+DATA neonConstants<>+896(SB)/8, $0x3ef638883ef63888
+DATA neonConstants<>+904(SB)/8, $0x3ef638883ef63888
+DATA neonConstants<>+912(SB)/8, $0xbf38aa3bbf38aa3b
+DATA neonConstants<>+920(SB)/8, $0xbf38aa3bbf38aa3b
+DATA neonConstants<>+928(SB)/8, $0x3f22f9833f22f983
+DATA neonConstants<>+936(SB)/8, $0x3f22f9833f22f983
+DATA neonConstants<>+944(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+952(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+960(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+968(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+976(SB)/8, $0xa6f72ceda6f72ced
+DATA neonConstants<>+984(SB)/8, $0xa6f72ceda6f72ced
+DATA neonConstants<>+992(SB)/8, $0x4700000047000000
+DATA neonConstants<>+1000(SB)/8, $0x4700000047000000
+DATA neonConstants<>+1008(SB)/8, $0x42f0000000000000
+DATA neonConstants<>+1016(SB)/8, $0x42f0000000000000
+DATA neonConstants<>+1024(SB)/8, $0x4338000000000000
+DATA neonConstants<>+1032(SB)/8, $0x4338000000000000
+DATA neonConstants<>+1040(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+1048(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+1056(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+1064(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+1072(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+1080(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+1088(SB)/8, $0x3fd0000000000000
+DATA neonConstants<>+1096(SB)/8, $0x3fd0000000000000
+DATA neonConstants<>+1104(SB)/8, $0x4010000000000000
+DATA neonConstants<>+1112(SB)/8, $0x4010000000000000
+DATA neonConstants<>+1120(SB)/8, $0xb94c928cb94c928c
+DATA neonConstants<>+1128(SB)/8, $0xb94c928cb94c928c
+DATA neonConstants<>+1136(SB)/8, $0x3c08836c3c08836c
+DATA neonConstants<>+1144(SB)/8, $0x3c08836c3c08836c
+DATA neonConstants<>+1152(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA neonConstants<>+1160(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA neonConstants<>+1168(SB)/8, $0x37ccf26b37ccf26b
+DATA neonConstants<>+1176(SB)/8, $0x37ccf26b37ccf26b
+DATA neonConstants<>+1184(SB)/8, $0xbab60611bab60611
+DATA neonConstants<>+1192(SB)/8, $0xbab60611bab60611
+DATA neonConstants<>+1200(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+1208(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+1216(SB)/8, $0x0000000100000001
+DATA neonConstants<>+1224(SB)/8, $0x0000000100000001
+DATA neonConstants<>+1232(SB)/8, $0x3d2ce4d63d2ce4d6
+DATA neonConstants<>+1240(SB)/8, $0x3d2ce4d63d2ce4d6
+DATA neonConstants<>+1248(SB)/8, $0x3cc5dc343cc5dc34
+DATA neonConstants<>+1256(SB)/8, $0x3cc5dc343cc5dc34
+DATA neonConstants<>+1264(SB)/8, $0x3d3a44f23d3a44f2
+DATA neonConstants<>+1272(SB)/8, $0x3d3a44f23d3a44f2
+DATA neonConstants<>+1280(SB)/8, $0x3d9980b63d9980b6
+DATA neonConstants<>+1288(SB)/8, $0x3d9980b63d9980b6
+DATA neonConstants<>+1296(SB)/8, $0x3e2aaae53e2aaae5
+DATA neonConstants<>+1304(SB)/8, $0x3e2aaae53e2aaae5
+DATA neonConstants<>+1312(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+1320(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+1328(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+1336(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+1344(SB)/8, $0xbaef2ad7baef2ad7
+DATA neonConstants<>+1352(SB)/8, $0xbaef2ad7baef2ad7
+DATA neonConstants<>+1360(SB)/8, $0x3c3517a53c3517a5
+DATA neonConstants<>+1368(SB)/8, $0x3c3517a53c3517a5
+DATA neonConstants<>+1376(SB)/8, $0xbd00c0e0bd00c0e0
+DATA neonConstants<>+1384(SB)/8, $0xbd00c0e0bd00c0e0
+DATA neonConstants<>+1392(SB)/8, $0x3d6e6fe53d6e6fe5
+DATA neonConstants<>+1400(SB)/8, $0x3d6e6fe53d6e6fe5
+DATA neonConstants<>+1408(SB)/8, $0xbdac672cbdac672c
+DATA neonConstants<>+1416(SB)/8, $0xbdac672cbdac672c
+DATA neonConstants<>+1424(SB)/8, $0x3de066c53de066c5
+DATA neonConstants<>+1432(SB)/8, $0x3de066c53de066c5
+DATA neonConstants<>+1440(SB)/8, $0xbe12133dbe12133d
+DATA neonConstants<>+1448(SB)/8, $0xbe12133dbe12133d
+DATA neonConstants<>+1456(SB)/8, $0x3e4cc9353e4cc935
+DATA neonConstants<>+1464(SB)/8, $0x3e4cc9353e4cc935
+DATA neonConstants<>+1472(SB)/8, $0xbeaaaaa0beaaaaa0
+DATA neonConstants<>+1480(SB)/8, $0xbeaaaaa0beaaaaa0
+DATA neonConstants<>+1488(SB)/8, $0x363b5643363b5643
+DATA neonConstants<>+1496(SB)/8, $0x363b5643363b5643
+DATA neonConstants<>+1504(SB)/8, $0x39500d6839500d68
+DATA neonConstants<>+1512(SB)/8, $0x39500d6839500d68
+DATA neonConstants<>+1520(SB)/8, $0x3c0888763c088876
+DATA neonConstants<>+1528(SB)/8, $0x3c0888763c088876
+DATA neonConstants<>+1536(SB)/8, $0x3e2aaaab3e2aaaab
+DATA neonConstants<>+1544(SB)/8, $0x3e2aaaab3e2aaaab
+DATA neonConstants<>+1552(SB)/8, $0x4120000041200000
+DATA neonConstants<>+1560(SB)/8, $0x4120000041200000
+DATA neonConstants<>+1568(SB)/8, $0x4000000040000000
+DATA neonConstants<>+1576(SB)/8, $0x4000000040000000
+DATA neonConstants<>+1584(SB)/8, $0x4e8000004e800000
+DATA neonConstants<>+1592(SB)/8, $0x4e8000004e800000
+DATA neonConstants<>+1600(SB)/8, $0x7fc000007fc00000
+DATA neonConstants<>+1608(SB)/8, $0x7fc000007fc00000
+DATA neonConstants<>+1616(SB)/8, $0x4038aa3b4038aa3b
+DATA neonConstants<>+1624(SB)/8, $0x4038aa3b4038aa3b
+DATA neonConstants<>+1632(SB)/8, $0x3325706033257060
+DATA neonConstants<>+1640(SB)/8, $0x3325706033257060
+DATA neonConstants<>+1648(SB)/8, $0x3eb211f43eb211f4
+DATA neonConstants<>+1656(SB)/8, $0x3eb211f43eb211f4
+DATA neonConstants<>+1664(SB)/8, $0x3ed290f13ed290f1
+DATA neonConstants<>+1672(SB)/8, $0x3ed290f13ed290f1
+DATA neonConstants<>+1680(SB)/8, $0x3f13bc363f13bc36
+DATA neonConstants<>+1688(SB)/8, $0x3f13bc363f13bc36
+DATA neonConstants<>+1696(SB)/8, $0x3f76384e3f76384e
+DATA neonConstants<>+1704(SB)/8, $0x3f76384e3f76384e
+DATA neonConstants<>+1712(SB)/8, $0x4348000043480000
+DATA neonConstants<>+1720(SB)/8, $0x4348000043480000
+DATA neonConstants<>+1728(SB)/8, $0xc3480000c3480000
+DATA neonConstants<>+1736(SB)/8, $0xc3480000c3480000
+DATA neonConstants<>+1744(SB)/8, $0x0000000100000000
+DATA neonConstants<>+1752(SB)/8, $0x0000000300000002
+DATA neonConstants<>+1760(SB)/8, $0x0000000500000004
+DATA neonConstants<>+1768(SB)/8, $0x0000000700000006
+DATA neonConstants<>+1776(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1784(SB)/8, $0x0000000000000001
+DATA neonConstants<>+1792(SB)/8, $0x0000000000000002
+DATA neonConstants<>+1800(SB)/8, $0x0000000000000003
+DATA neonConstants<>+1808(SB)/8, $0x0000000000000004
+DATA neonConstants<>+1816(SB)/8, $0x0000000000000005
+DATA neonConstants<>+1824(SB)/8, $0x0000000000000006
+DATA neonConstants<>+1832(SB)/8, $0x0000000000000007
+DATA neonConstants<>+1840(SB)/8, $0x0000000200000000
+DATA neonConstants<>+1848(SB)/8, $0x0000000600000004
+DATA neonConstants<>+1856(SB)/8, $0x0000000a00000008
+DATA neonConstants<>+1864(SB)/8, $0x0000000e0000000c
+DATA neonConstants<>+1872(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1880(SB)/8, $0x0000000000000002
+DATA neonConstants<>+1888(SB)/8, $0x0000000000000004
+DATA neonConstants<>+1896(SB)/8, $0x0000000000000006
+DATA neonConstants<>+1904(SB)/8, $0x0000000000000008
+DATA neonConstants<>+1912(SB)/8, $0x000000000000000a
+DATA neonConstants<>+1920(SB)/8, $0x000000000000000c
+DATA neonConstants<>+1928(SB)/8, $0x000000000000000e
+DATA neonConstants<>+1936(SB)/8, $0x0000000400000000
+DATA neonConstants<>+1944(SB)/8, $0x0000000c00000008
+DATA neonConstants<>+1952(SB)/8, $0x0000001400000010
+DATA neonConstants<>+1960(SB)/8, $0x0000001c00000018
+DATA neonConstants<>+1968(SB)/8, $0x0000000000000000
+DATA neonConstants<>+1976(SB)/8, $0x0000000000000004
+DATA neonConstants<>+1984(SB)/8, $0x0000000000000008
+DATA neonConstants<>+1992(SB)/8, $0x000000000000000c
+DATA neonConstants<>+2000(SB)/8, $0x0000000000000010
+DATA neonConstants<>+2008(SB)/8, $0x0000000000000014
+DATA neonConstants<>+2016(SB)/8, $0x0000000000000018
+DATA neonConstants<>+2024(SB)/8, $0x000000000000001c
+DATA neonConstants<>+2032(SB)/8, $0x0000000800000000
+DATA neonConstants<>+2040(SB)/8, $0x0000001800000010
+DATA neonConstants<>+2048(SB)/8, $0x0000002800000020
+DATA neonConstants<>+2056(SB)/8, $0x0000003800000030
+DATA neonConstants<>+2064(SB)/8, $0x0000000000000000
+DATA neonConstants<>+2072(SB)/8, $0x0000000000000008
+DATA neonConstants<>+2080(SB)/8, $0x0000000000000010
+DATA neonConstants<>+2088(SB)/8, $0x0000000000000018
+DATA neonConstants<>+2096(SB)/8, $0x0000000000000020
+DATA neonConstants<>+2104(SB)/8, $0x0000000000000028
+DATA neonConstants<>+2112(SB)/8, $0x0000000000000030
+DATA neonConstants<>+2120(SB)/8, $0x0000000000000038
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $2128
 
 // func neonMove32(a *Args, first, n int)
 TEXT ·neonMove32(SB), NOSPLIT, $0-24
@@ -5894,129 +5986,79 @@ TEXT ·neonExpF32(SB), NOSPLIT, $0-24
 	CBZ R2, done2
 loop1:
 	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
 	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x4ea2f400 // fmin v0.4s, v0.4s, v2.4s
 	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
 	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	WORD $0x6e22dc02 // fmul v2.4s, v0.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
 	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
-	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x4ea4cc40 // fmls v0.4s, v2.4s, v4.4s
+	WORD $0x4ea3cc40 // fmls v0.4s, v2.4s, v3.4s
+	WORD $0x3dc055e3 // ldr q3, [x15, #336]
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc05de3 // ldr q3, [x15, #368]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc065e3 // ldr q3, [x15, #400]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x4e20cc81 // fmla v1.4s, v4.4s, v0.4s
+	WORD $0x4ea1b840 // fcvtzs v0.4s, v2.4s
+	WORD $0x4f3f0402 // sshr v2.4s, v0.4s, #1
 	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
-	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
-	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
-	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
-	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
-	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x4ea38443 // add v3.4s, v2.4s, v3.4s
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x6ea28400 // sub v0.4s, v0.4s, v2.4s
+	WORD $0x3dc069e2 // ldr q2, [x15, #416]
+	WORD $0x4ea28400 // add v0.4s, v0.4s, v2.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
 	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
 	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x4ea2f400 // fmin v0.4s, v0.4s, v2.4s
 	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
 	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	WORD $0x6e22dc02 // fmul v2.4s, v0.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
 	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
-	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x4ea4cc40 // fmls v0.4s, v2.4s, v4.4s
+	WORD $0x4ea3cc40 // fmls v0.4s, v2.4s, v3.4s
+	WORD $0x3dc055e3 // ldr q3, [x15, #336]
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc05de3 // ldr q3, [x15, #368]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc065e3 // ldr q3, [x15, #400]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x4e20cc81 // fmla v1.4s, v4.4s, v0.4s
+	WORD $0x4ea1b840 // fcvtzs v0.4s, v2.4s
+	WORD $0x4f3f0402 // sshr v2.4s, v0.4s, #1
 	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
-	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
-	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
-	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
-	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
-	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
+	WORD $0x4ea38443 // add v3.4s, v2.4s, v3.4s
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x6ea28400 // sub v0.4s, v0.4s, v2.4s
+	WORD $0x3dc069e2 // ldr q2, [x15, #416]
+	WORD $0x4ea28400 // add v0.4s, v0.4s, v2.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
 	ADD $32, R3
 	ADD R5, R4
 	SUB $1, R2
@@ -6039,120 +6081,195 @@ TEXT ·neonExp2F32(SB), NOSPLIT, $0-24
 	CBZ R2, done2
 loop1:
 	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
-	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc06de1 // ldr q1, [x15, #432]
+	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
+	WORD $0x3dc071e1 // ldr q1, [x15, #448]
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0x4e218801 // frintn v1.4s, v0.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x3dc075e2 // ldr q2, [x15, #464]
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4e20cc43 // fmla v3.4s, v2.4s, v0.4s
+	WORD $0x3dc07de2 // ldr q2, [x15, #496]
+	WORD $0x4e20cc62 // fmla v2.4s, v3.4s, v0.4s
+	WORD $0x3dc081e3 // ldr q3, [x15, #512]
+	WORD $0x4e20cc43 // fmla v3.4s, v2.4s, v0.4s
+	WORD $0x3dc085e2 // ldr q2, [x15, #528]
+	WORD $0x4e20cc62 // fmla v2.4s, v3.4s, v0.4s
 	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
+	WORD $0x4e20cc43 // fmla v3.4s, v2.4s, v0.4s
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e20cc62 // fmla v2.4s, v3.4s, v0.4s
+	WORD $0x4ea1b820 // fcvtzs v0.4s, v1.4s
+	WORD $0x4f3f0401 // sshr v1.4s, v0.4s, #1
 	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
-	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
-	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
+	WORD $0x4ea38423 // add v3.4s, v1.4s, v3.4s
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x6ea18400 // sub v0.4s, v0.4s, v1.4s
+	WORD $0x3dc069e1 // ldr q1, [x15, #416]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc06de1 // ldr q1, [x15, #432]
+	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
+	WORD $0x3dc071e1 // ldr q1, [x15, #448]
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0x4e218801 // frintn v1.4s, v0.4s
+	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
+	WORD $0x3dc075e2 // ldr q2, [x15, #464]
+	WORD $0x3dc079e3 // ldr q3, [x15, #480]
+	WORD $0x4e20cc43 // fmla v3.4s, v2.4s, v0.4s
+	WORD $0x3dc07de2 // ldr q2, [x15, #496]
+	WORD $0x4e20cc62 // fmla v2.4s, v3.4s, v0.4s
+	WORD $0x3dc081e3 // ldr q3, [x15, #512]
+	WORD $0x4e20cc43 // fmla v3.4s, v2.4s, v0.4s
+	WORD $0x3dc085e2 // ldr q2, [x15, #528]
+	WORD $0x4e20cc62 // fmla v2.4s, v3.4s, v0.4s
 	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
+	WORD $0x4e20cc43 // fmla v3.4s, v2.4s, v0.4s
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e20cc62 // fmla v2.4s, v3.4s, v0.4s
+	WORD $0x4ea1b820 // fcvtzs v0.4s, v1.4s
+	WORD $0x4f3f0401 // sshr v1.4s, v0.4s, #1
 	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
-	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x4ea38423 // add v3.4s, v1.4s, v3.4s
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x6ea18400 // sub v0.4s, v0.4s, v1.4s
+	WORD $0x3dc069e1 // ldr q1, [x15, #416]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonLogF32(a *Args, first, n int)
+TEXT ·neonLogF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e2 // ldr q2, [x15, #80]
+	WORD $0x3dc08de3 // ldr q3, [x15, #560]
+	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
+	WORD $0x6ea0e424 // fcmgt v4.4s, v1.4s, v0.4s
+	WORD $0x6e601c64 // bsl v4.16b, v3.16b, v0.16b
+	WORD $0x3dc091e3 // ldr q3, [x15, #576]
+	WORD $0x6ea0e421 // fcmgt v1.4s, v1.4s, v0.4s
+	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
+	WORD $0x3dc095e3 // ldr q3, [x15, #592]
+	WORD $0x6ea38483 // sub v3.4s, v4.4s, v3.4s
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e251c65 // and v5.16b, v3.16b, v5.16b
+	WORD $0x6ea58484 // sub v4.4s, v4.4s, v5.4s
+	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x3dc099e3 // ldr q3, [x15, #608]
+	WORD $0x4e22e405 // fcmeq v5.4s, v0.4s, v2.4s
+	WORD $0x6e611c65 // bsl v5.16b, v3.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
+	WORD $0x6e651c61 // bsl v1.16b, v3.16b, v5.16b
+	WORD $0x3dc09de3 // ldr q3, [x15, #624]
+	WORD $0x4e23d403 // fadd v3.4s, v0.4s, v3.4s
+	WORD $0x6e22e400 // fcmge v0.4s, v0.4s, v2.4s
+	WORD $0x6e631c20 // bsl v0.16b, v1.16b, v3.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d481 // fsub v1.4s, v4.4s, v1.4s
+	WORD $0x3dc051e2 // ldr q2, [x15, #320]
+	WORD $0x6e21dc23 // fmul v3.4s, v1.4s, v1.4s
+	WORD $0x3dc0a1e4 // ldr q4, [x15, #640]
+	WORD $0x3dc0a5e5 // ldr q5, [x15, #656]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0a9e4 // ldr q4, [x15, #672]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc0ade5 // ldr q5, [x15, #688]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0b1e4 // ldr q4, [x15, #704]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc0b5e5 // ldr q5, [x15, #720]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0b9e4 // ldr q4, [x15, #736]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc0bde5 // ldr q5, [x15, #752]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0c1e4 // ldr q4, [x15, #768]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x4e24cc61 // fmla v1.4s, v3.4s, v4.4s
+	WORD $0x4e22cc01 // fmla v1.4s, v0.4s, v2.4s
 	WORD $0x3d800061 // str q1, [x3]
 	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f421 // fmin v1.2d, v1.2d, v2.2d
-	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
-	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e61cc83 // fmla v3.2d, v4.2d, v1.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e61cc64 // fmla v4.2d, v3.2d, v1.2d
-	WORD $0x4f745441 // shl v1.2d, v2.2d, #52
-	WORD $0x4ee18481 // add v1.2d, v4.2d, v1.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc045e2 // ldr q2, [x15, #272]
-	WORD $0x4ee2f400 // fmin v0.2d, v0.2d, v2.2d
-	WORD $0x3dc049e2 // ldr q2, [x15, #288]
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	WORD $0x3dc04de2 // ldr q2, [x15, #304]
-	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
-	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
-	WORD $0x3dc051e3 // ldr q3, [x15, #320]
-	WORD $0x3dc055e4 // ldr q4, [x15, #336]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc059e3 // ldr q3, [x15, #352]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc05de4 // ldr q4, [x15, #368]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc061e3 // ldr q3, [x15, #384]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc065e4 // ldr q4, [x15, #400]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x3dc069e3 // ldr q3, [x15, #416]
-	WORD $0x4e60cc83 // fmla v3.2d, v4.2d, v0.2d
-	WORD $0x3dc06de4 // ldr q4, [x15, #432]
-	WORD $0x4e60cc64 // fmla v4.2d, v3.2d, v0.2d
-	WORD $0x4f745440 // shl v0.2d, v2.2d, #52
-	WORD $0x4ee08480 // add v0.2d, v4.2d, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e2 // ldr q2, [x15, #80]
+	WORD $0x3dc08de3 // ldr q3, [x15, #560]
+	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
+	WORD $0x6ea0e424 // fcmgt v4.4s, v1.4s, v0.4s
+	WORD $0x6e601c64 // bsl v4.16b, v3.16b, v0.16b
+	WORD $0x3dc091e3 // ldr q3, [x15, #576]
+	WORD $0x6ea0e421 // fcmgt v1.4s, v1.4s, v0.4s
+	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
+	WORD $0x3dc095e3 // ldr q3, [x15, #592]
+	WORD $0x6ea38483 // sub v3.4s, v4.4s, v3.4s
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e251c65 // and v5.16b, v3.16b, v5.16b
+	WORD $0x6ea58484 // sub v4.4s, v4.4s, v5.4s
+	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x3dc099e3 // ldr q3, [x15, #608]
+	WORD $0x4e22e405 // fcmeq v5.4s, v0.4s, v2.4s
+	WORD $0x6e611c65 // bsl v5.16b, v3.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
+	WORD $0x6e651c61 // bsl v1.16b, v3.16b, v5.16b
+	WORD $0x3dc09de3 // ldr q3, [x15, #624]
+	WORD $0x4e23d403 // fadd v3.4s, v0.4s, v3.4s
+	WORD $0x6e22e400 // fcmge v0.4s, v0.4s, v2.4s
+	WORD $0x6e631c20 // bsl v0.16b, v1.16b, v3.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d481 // fsub v1.4s, v4.4s, v1.4s
+	WORD $0x3dc051e2 // ldr q2, [x15, #320]
+	WORD $0x6e21dc23 // fmul v3.4s, v1.4s, v1.4s
+	WORD $0x3dc0a1e4 // ldr q4, [x15, #640]
+	WORD $0x3dc0a5e5 // ldr q5, [x15, #656]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0a9e4 // ldr q4, [x15, #672]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc0ade5 // ldr q5, [x15, #688]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0b1e4 // ldr q4, [x15, #704]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc0b5e5 // ldr q5, [x15, #720]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0b9e4 // ldr q4, [x15, #736]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc0bde5 // ldr q5, [x15, #752]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc0c1e4 // ldr q4, [x15, #768]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x4e24cc61 // fmla v1.4s, v3.4s, v4.4s
+	WORD $0x4e22cc01 // fmla v1.4s, v0.4s, v2.4s
 	WORD $0x3d800461 // str q1, [x3, #16]
 	ADD $32, R3
 	ADD R5, R4
@@ -6176,181 +6293,113 @@ TEXT ·neonLog2F32(SB), NOSPLIT, $0-24
 	CBZ R2, done2
 loop1:
 	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
-	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
-	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e2 // ldr q2, [x15, #80]
+	WORD $0x3dc08de3 // ldr q3, [x15, #560]
+	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
+	WORD $0x6ea0e424 // fcmgt v4.4s, v1.4s, v0.4s
+	WORD $0x6e601c64 // bsl v4.16b, v3.16b, v0.16b
+	WORD $0x3dc091e3 // ldr q3, [x15, #576]
+	WORD $0x6ea0e421 // fcmgt v1.4s, v1.4s, v0.4s
+	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
+	WORD $0x3dc095e3 // ldr q3, [x15, #592]
+	WORD $0x6ea38483 // sub v3.4s, v4.4s, v3.4s
 	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
-	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
-	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
-	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
-	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
-	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800061 // str q1, [x3]
+	WORD $0x4e251c65 // and v5.16b, v3.16b, v5.16b
+	WORD $0x6ea58484 // sub v4.4s, v4.4s, v5.4s
+	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x3dc099e3 // ldr q3, [x15, #608]
+	WORD $0x4e22e405 // fcmeq v5.4s, v0.4s, v2.4s
+	WORD $0x6e611c65 // bsl v5.16b, v3.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
+	WORD $0x6e651c61 // bsl v1.16b, v3.16b, v5.16b
+	WORD $0x3dc09de3 // ldr q3, [x15, #624]
+	WORD $0x4e23d403 // fadd v3.4s, v0.4s, v3.4s
+	WORD $0x6e22e400 // fcmge v0.4s, v0.4s, v2.4s
+	WORD $0x6e631c20 // bsl v0.16b, v1.16b, v3.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d481 // fsub v1.4s, v4.4s, v1.4s
+	WORD $0x6e21dc22 // fmul v2.4s, v1.4s, v1.4s
+	WORD $0x3dc0c5e3 // ldr q3, [x15, #784]
+	WORD $0x3dc0c9e4 // ldr q4, [x15, #800]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0cde3 // ldr q3, [x15, #816]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x3dc0d1e4 // ldr q4, [x15, #832]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0d5e3 // ldr q3, [x15, #848]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x3dc0d9e4 // ldr q4, [x15, #864]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0dde3 // ldr q3, [x15, #880]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e23cc22 // fmla v2.4s, v1.4s, v3.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0x3d800060 // str q0, [x3]
 	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
-	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
-	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e2 // ldr q2, [x15, #80]
+	WORD $0x3dc08de3 // ldr q3, [x15, #560]
+	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
+	WORD $0x6ea0e424 // fcmgt v4.4s, v1.4s, v0.4s
+	WORD $0x6e601c64 // bsl v4.16b, v3.16b, v0.16b
+	WORD $0x3dc091e3 // ldr q3, [x15, #576]
+	WORD $0x6ea0e421 // fcmgt v1.4s, v1.4s, v0.4s
+	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
+	WORD $0x3dc095e3 // ldr q3, [x15, #592]
+	WORD $0x6ea38483 // sub v3.4s, v4.4s, v3.4s
 	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
-	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
-	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
-	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
-	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
-	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
+	WORD $0x4e251c65 // and v5.16b, v3.16b, v5.16b
+	WORD $0x6ea58484 // sub v4.4s, v4.4s, v5.4s
+	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x3dc099e3 // ldr q3, [x15, #608]
+	WORD $0x4e22e405 // fcmeq v5.4s, v0.4s, v2.4s
+	WORD $0x6e611c65 // bsl v5.16b, v3.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
+	WORD $0x6e651c61 // bsl v1.16b, v3.16b, v5.16b
+	WORD $0x3dc09de3 // ldr q3, [x15, #624]
+	WORD $0x4e23d403 // fadd v3.4s, v0.4s, v3.4s
+	WORD $0x6e22e400 // fcmge v0.4s, v0.4s, v2.4s
+	WORD $0x6e631c20 // bsl v0.16b, v1.16b, v3.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d481 // fsub v1.4s, v4.4s, v1.4s
+	WORD $0x6e21dc22 // fmul v2.4s, v1.4s, v1.4s
+	WORD $0x3dc0c5e3 // ldr q3, [x15, #784]
+	WORD $0x3dc0c9e4 // ldr q4, [x15, #800]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0cde3 // ldr q3, [x15, #816]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x3dc0d1e4 // ldr q4, [x15, #832]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0d5e3 // ldr q3, [x15, #848]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x3dc0d9e4 // ldr q4, [x15, #864]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0dde3 // ldr q3, [x15, #880]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x3dc049e3 // ldr q3, [x15, #288]
+	WORD $0x4e23cc22 // fmla v2.4s, v1.4s, v3.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
 	ADD $32, R3
 	ADD R5, R4
 	SUB $1, R2
@@ -6358,8 +6407,8 @@ loop1:
 done2:
 	RET
 
-// func neonLogF32(a *Args, first, n int)
-TEXT ·neonLogF32(SB), NOSPLIT, $0-24
+// func neonSinF32(a *Args, first, n int)
+TEXT ·neonSinF32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -6373,189 +6422,1804 @@ TEXT ·neonLogF32(SB), NOSPLIT, $0-24
 	CBZ R2, done2
 loop1:
 	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3dc0e9e2 // ldr q2, [x15, #928]
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f1e3 // ldr q3, [x15, #960]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f5e3 // ldr q3, [x15, #976]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f9e3 // ldr q3, [x15, #992]
+	WORD $0x6ea3e423 // fcmgt v3.4s, v1.4s, v3.4s
+	WORD $0x4ea41c9f // orr v31.16b, v4.16b, v4.16b
+	WORD $0x4ea21c5e // orr v30.16b, v2.16b, v2.16b
+	WORD $0x6eb0a862 // umaxv s2, v3.4s
+	WORD $0x0e043c4c // umov w12, v2.s[0]
+	CBZ R12, near3
+	WORD $0x0e617822 // fcvtl v2.2d, v1.2s
+	WORD $0x3dc0fde4 // ldr q4, [x15, #1008]
+	WORD $0x6ee4e444 // fcmgt v4.2d, v2.2d, v4.2d
+	WORD $0x4e241c44 // and v4.16b, v2.16b, v4.16b
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x3dc105e5 // ldr q5, [x15, #1040]
+	WORD $0x4e65cc44 // fmla v4.2d, v2.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x3dc109e5 // ldr q5, [x15, #1056]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc10de5 // ldr q5, [x15, #1072]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc111e5 // ldr q5, [x15, #1088]
+	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
+	WORD $0x4e6188a5 // frintn v5.2d, v5.2d
+	WORD $0x3dc115e6 // ldr q6, [x15, #1104]
+	WORD $0x4ee6cca4 // fmls v4.2d, v5.2d, v6.2d
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x3dc0fde5 // ldr q5, [x15, #1008]
+	WORD $0x6ee5e425 // fcmgt v5.2d, v1.2d, v5.2d
+	WORD $0x4e251c25 // and v5.16b, v1.16b, v5.16b
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x3dc105e6 // ldr q6, [x15, #1040]
+	WORD $0x4e66cc25 // fmla v5.2d, v1.2d, v6.2d
+	WORD $0x3dc101e6 // ldr q6, [x15, #1024]
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	WORD $0x3dc109e6 // ldr q6, [x15, #1056]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc10de6 // ldr q6, [x15, #1072]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc111e6 // ldr q6, [x15, #1088]
+	WORD $0x6e66dca6 // fmul v6.2d, v5.2d, v6.2d
+	WORD $0x4e6188c6 // frintn v6.2d, v6.2d
+	WORD $0x3dc115e7 // ldr q7, [x15, #1104]
+	WORD $0x4ee7ccc5 // fmls v5.2d, v6.2d, v7.2d
+	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x4ea31c61 // mov v1.16b, v3.16b
+	WORD $0x6e7f1c41 // bsl v1.16b, v2.16b, v31.16b
+	WORD $0x4ea11c3f // orr v31.16b, v1.16b, v1.16b
+	WORD $0x0e616881 // fcvtn v1.2s, v4.2d
+	WORD $0x4e6168a1 // fcvtn2 v1.4s, v5.2d
+	WORD $0x6e7e1c23 // bsl v3.16b, v1.16b, v30.16b
+	WORD $0x4ea31c7e // orr v30.16b, v3.16b, v3.16b
+near3:
+	WORD $0x4ea1bbc1 // fcvtzs v1.4s, v30.4s
+	WORD $0x6e3fdfe2 // fmul v2.4s, v31.4s, v31.4s
+	WORD $0x6e22dfe3 // fmul v3.4s, v31.4s, v2.4s
+	WORD $0x3dc119e4 // ldr q4, [x15, #1120]
+	WORD $0x3dc11de5 // ldr q5, [x15, #1136]
+	WORD $0x4e22cc85 // fmla v5.4s, v4.4s, v2.4s
+	WORD $0x3dc121e4 // ldr q4, [x15, #1152]
+	WORD $0x4e22cca4 // fmla v4.4s, v5.4s, v2.4s
+	WORD $0x4ebf1fe5 // mov v5.16b, v31.16b
+	WORD $0x4e24cc65 // fmla v5.4s, v3.4s, v4.4s
+	WORD $0x3dc125e3 // ldr q3, [x15, #1168]
+	WORD $0x3dc129e4 // ldr q4, [x15, #1184]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc12de3 // ldr q3, [x15, #1200]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x3dc0c1e4 // ldr q4, [x15, #768]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x4f3f5422 // shl v2.4s, v1.4s, #31
+	WORD $0x4ea0a842 // cmlt v2.4s, v2.4s, #0
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x4f3e5421 // shl v1.4s, v1.4s, #30
+	WORD $0x6e201c20 // eor v0.16b, v1.16b, v0.16b
+	WORD $0x3dc011e1 // ldr q1, [x15, #64]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e201c40 // eor v0.16b, v2.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3dc0e9e2 // ldr q2, [x15, #928]
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f1e3 // ldr q3, [x15, #960]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f5e3 // ldr q3, [x15, #976]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f9e3 // ldr q3, [x15, #992]
+	WORD $0x6ea3e423 // fcmgt v3.4s, v1.4s, v3.4s
+	WORD $0x4ea41c9d // orr v29.16b, v4.16b, v4.16b
+	WORD $0x4ea21c5c // orr v28.16b, v2.16b, v2.16b
+	WORD $0x6eb0a862 // umaxv s2, v3.4s
+	WORD $0x0e043c4c // umov w12, v2.s[0]
+	CBZ R12, near4
+	WORD $0x0e617822 // fcvtl v2.2d, v1.2s
+	WORD $0x3dc0fde4 // ldr q4, [x15, #1008]
+	WORD $0x6ee4e444 // fcmgt v4.2d, v2.2d, v4.2d
+	WORD $0x4e241c44 // and v4.16b, v2.16b, v4.16b
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x3dc105e5 // ldr q5, [x15, #1040]
+	WORD $0x4e65cc44 // fmla v4.2d, v2.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x3dc109e5 // ldr q5, [x15, #1056]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc10de5 // ldr q5, [x15, #1072]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc111e5 // ldr q5, [x15, #1088]
+	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
+	WORD $0x4e6188a5 // frintn v5.2d, v5.2d
+	WORD $0x3dc115e6 // ldr q6, [x15, #1104]
+	WORD $0x4ee6cca4 // fmls v4.2d, v5.2d, v6.2d
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x3dc0fde5 // ldr q5, [x15, #1008]
+	WORD $0x6ee5e425 // fcmgt v5.2d, v1.2d, v5.2d
+	WORD $0x4e251c25 // and v5.16b, v1.16b, v5.16b
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x3dc105e6 // ldr q6, [x15, #1040]
+	WORD $0x4e66cc25 // fmla v5.2d, v1.2d, v6.2d
+	WORD $0x3dc101e6 // ldr q6, [x15, #1024]
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	WORD $0x3dc109e6 // ldr q6, [x15, #1056]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc10de6 // ldr q6, [x15, #1072]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc111e6 // ldr q6, [x15, #1088]
+	WORD $0x6e66dca6 // fmul v6.2d, v5.2d, v6.2d
+	WORD $0x4e6188c6 // frintn v6.2d, v6.2d
+	WORD $0x3dc115e7 // ldr q7, [x15, #1104]
+	WORD $0x4ee7ccc5 // fmls v5.2d, v6.2d, v7.2d
+	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x4ea31c61 // mov v1.16b, v3.16b
+	WORD $0x6e7d1c41 // bsl v1.16b, v2.16b, v29.16b
+	WORD $0x4ea11c3d // orr v29.16b, v1.16b, v1.16b
+	WORD $0x0e616881 // fcvtn v1.2s, v4.2d
+	WORD $0x4e6168a1 // fcvtn2 v1.4s, v5.2d
+	WORD $0x6e7c1c23 // bsl v3.16b, v1.16b, v28.16b
+	WORD $0x4ea31c7c // orr v28.16b, v3.16b, v3.16b
+near4:
+	WORD $0x4ea1bb81 // fcvtzs v1.4s, v28.4s
+	WORD $0x6e3ddfa2 // fmul v2.4s, v29.4s, v29.4s
+	WORD $0x6e22dfa3 // fmul v3.4s, v29.4s, v2.4s
+	WORD $0x3dc119e4 // ldr q4, [x15, #1120]
+	WORD $0x3dc11de5 // ldr q5, [x15, #1136]
+	WORD $0x4e22cc85 // fmla v5.4s, v4.4s, v2.4s
+	WORD $0x3dc121e4 // ldr q4, [x15, #1152]
+	WORD $0x4e22cca4 // fmla v4.4s, v5.4s, v2.4s
+	WORD $0x4ebd1fa5 // mov v5.16b, v29.16b
+	WORD $0x4e24cc65 // fmla v5.4s, v3.4s, v4.4s
+	WORD $0x3dc125e3 // ldr q3, [x15, #1168]
+	WORD $0x3dc129e4 // ldr q4, [x15, #1184]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc12de3 // ldr q3, [x15, #1200]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x3dc0c1e4 // ldr q4, [x15, #768]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x4f3f5422 // shl v2.4s, v1.4s, #31
+	WORD $0x4ea0a842 // cmlt v2.4s, v2.4s, #0
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x4f3e5421 // shl v1.4s, v1.4s, #30
+	WORD $0x6e201c20 // eor v0.16b, v1.16b, v0.16b
+	WORD $0x3dc011e1 // ldr q1, [x15, #64]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e201c40 // eor v0.16b, v2.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonCosF32(a *Args, first, n int)
+TEXT ·neonCosF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3dc0e9e1 // ldr q1, [x15, #928]
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	WORD $0x4e218821 // frintn v1.4s, v1.4s
+	WORD $0x3dc0ede2 // ldr q2, [x15, #944]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x3dc0f1e2 // ldr q2, [x15, #960]
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x3dc0f5e2 // ldr q2, [x15, #976]
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x3dc0f9e2 // ldr q2, [x15, #992]
+	WORD $0x6ea2e402 // fcmgt v2.4s, v0.4s, v2.4s
+	WORD $0x4ea31c7f // orr v31.16b, v3.16b, v3.16b
+	WORD $0x4ea11c3e // orr v30.16b, v1.16b, v1.16b
+	WORD $0x6eb0a841 // umaxv s1, v2.4s
+	WORD $0x0e043c2c // umov w12, v1.s[0]
+	CBZ R12, near3
 	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
-	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
-	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
-	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
-	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x3dc0fde3 // ldr q3, [x15, #1008]
+	WORD $0x6ee3e423 // fcmgt v3.2d, v1.2d, v3.2d
+	WORD $0x4e231c23 // and v3.16b, v1.16b, v3.16b
+	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc101e3 // ldr q3, [x15, #1024]
+	WORD $0x3dc105e4 // ldr q4, [x15, #1040]
+	WORD $0x4e64cc23 // fmla v3.2d, v1.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x3dc109e4 // ldr q4, [x15, #1056]
+	WORD $0x4ee4cc61 // fmls v1.2d, v3.2d, v4.2d
+	WORD $0x3dc10de4 // ldr q4, [x15, #1072]
+	WORD $0x4ee4cc61 // fmls v1.2d, v3.2d, v4.2d
+	WORD $0x3dc111e4 // ldr q4, [x15, #1088]
+	WORD $0x6e64dc64 // fmul v4.2d, v3.2d, v4.2d
+	WORD $0x4e618884 // frintn v4.2d, v4.2d
+	WORD $0x3dc115e5 // ldr q5, [x15, #1104]
+	WORD $0x4ee5cc83 // fmls v3.2d, v4.2d, v5.2d
 	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
-	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
-	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
-	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
-	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
-	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
-	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
+	WORD $0x3dc0fde4 // ldr q4, [x15, #1008]
+	WORD $0x6ee4e404 // fcmgt v4.2d, v0.2d, v4.2d
+	WORD $0x4e241c04 // and v4.16b, v0.16b, v4.16b
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x3dc105e5 // ldr q5, [x15, #1040]
+	WORD $0x4e65cc04 // fmla v4.2d, v0.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x3dc109e5 // ldr q5, [x15, #1056]
+	WORD $0x4ee5cc80 // fmls v0.2d, v4.2d, v5.2d
+	WORD $0x3dc10de5 // ldr q5, [x15, #1072]
+	WORD $0x4ee5cc80 // fmls v0.2d, v4.2d, v5.2d
+	WORD $0x3dc111e5 // ldr q5, [x15, #1088]
+	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
+	WORD $0x4e6188a5 // frintn v5.2d, v5.2d
+	WORD $0x3dc115e6 // ldr q6, [x15, #1104]
+	WORD $0x4ee6cca4 // fmls v4.2d, v5.2d, v6.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
 	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x4ea21c40 // mov v0.16b, v2.16b
+	WORD $0x6e7f1c20 // bsl v0.16b, v1.16b, v31.16b
+	WORD $0x4ea01c1f // orr v31.16b, v0.16b, v0.16b
+	WORD $0x0e616860 // fcvtn v0.2s, v3.2d
+	WORD $0x4e616880 // fcvtn2 v0.4s, v4.2d
+	WORD $0x6e7e1c02 // bsl v2.16b, v0.16b, v30.16b
+	WORD $0x4ea21c5e // orr v30.16b, v2.16b, v2.16b
+near3:
+	WORD $0x4ea1bbc0 // fcvtzs v0.4s, v30.4s
+	WORD $0x6e3fdfe1 // fmul v1.4s, v31.4s, v31.4s
+	WORD $0x6e21dfe2 // fmul v2.4s, v31.4s, v1.4s
+	WORD $0x3dc119e3 // ldr q3, [x15, #1120]
+	WORD $0x3dc11de4 // ldr q4, [x15, #1136]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc121e3 // ldr q3, [x15, #1152]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x4ebf1fe4 // mov v4.16b, v31.16b
+	WORD $0x4e23cc44 // fmla v4.4s, v2.4s, v3.4s
+	WORD $0x3dc125e2 // ldr q2, [x15, #1168]
+	WORD $0x3dc129e3 // ldr q3, [x15, #1184]
+	WORD $0x4e21cc43 // fmla v3.4s, v2.4s, v1.4s
+	WORD $0x3dc12de2 // ldr q2, [x15, #1200]
+	WORD $0x4e21cc62 // fmla v2.4s, v3.4s, v1.4s
+	WORD $0x3dc0c1e3 // ldr q3, [x15, #768]
+	WORD $0x4e21cc43 // fmla v3.4s, v2.4s, v1.4s
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e21cc62 // fmla v2.4s, v3.4s, v1.4s
+	WORD $0x3dc131e1 // ldr q1, [x15, #1216]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x3dc015e1 // ldr q1, [x15, #80]
+	WORD $0x4f3f5403 // shl v3.4s, v0.4s, #31
+	WORD $0x4ea0a863 // cmlt v3.4s, v3.4s, #0
+	WORD $0x6e641c43 // bsl v3.16b, v2.16b, v4.16b
+	WORD $0x4f3e5400 // shl v0.4s, v0.4s, #30
+	WORD $0x6e211c00 // eor v0.16b, v0.16b, v1.16b
+	WORD $0x3dc011e1 // ldr q1, [x15, #64]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e201c60 // eor v0.16b, v3.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3dc0e9e1 // ldr q1, [x15, #928]
+	WORD $0x6e21dc01 // fmul v1.4s, v0.4s, v1.4s
+	WORD $0x4e218821 // frintn v1.4s, v1.4s
+	WORD $0x3dc0ede2 // ldr q2, [x15, #944]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x3dc0f1e2 // ldr q2, [x15, #960]
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x3dc0f5e2 // ldr q2, [x15, #976]
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x3dc0f9e2 // ldr q2, [x15, #992]
+	WORD $0x6ea2e402 // fcmgt v2.4s, v0.4s, v2.4s
+	WORD $0x4ea31c7d // orr v29.16b, v3.16b, v3.16b
+	WORD $0x4ea11c3c // orr v28.16b, v1.16b, v1.16b
+	WORD $0x6eb0a841 // umaxv s1, v2.4s
+	WORD $0x0e043c2c // umov w12, v1.s[0]
+	CBZ R12, near4
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	WORD $0x3dc0fde3 // ldr q3, [x15, #1008]
+	WORD $0x6ee3e423 // fcmgt v3.2d, v1.2d, v3.2d
+	WORD $0x4e231c23 // and v3.16b, v1.16b, v3.16b
+	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	WORD $0x3dc101e3 // ldr q3, [x15, #1024]
+	WORD $0x3dc105e4 // ldr q4, [x15, #1040]
+	WORD $0x4e64cc23 // fmla v3.2d, v1.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x3dc109e4 // ldr q4, [x15, #1056]
+	WORD $0x4ee4cc61 // fmls v1.2d, v3.2d, v4.2d
+	WORD $0x3dc10de4 // ldr q4, [x15, #1072]
+	WORD $0x4ee4cc61 // fmls v1.2d, v3.2d, v4.2d
+	WORD $0x3dc111e4 // ldr q4, [x15, #1088]
+	WORD $0x6e64dc64 // fmul v4.2d, v3.2d, v4.2d
+	WORD $0x4e618884 // frintn v4.2d, v4.2d
+	WORD $0x3dc115e5 // ldr q5, [x15, #1104]
+	WORD $0x4ee5cc83 // fmls v3.2d, v4.2d, v5.2d
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x3dc0fde4 // ldr q4, [x15, #1008]
+	WORD $0x6ee4e404 // fcmgt v4.2d, v0.2d, v4.2d
+	WORD $0x4e241c04 // and v4.16b, v0.16b, v4.16b
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x3dc105e5 // ldr q5, [x15, #1040]
+	WORD $0x4e65cc04 // fmla v4.2d, v0.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x3dc109e5 // ldr q5, [x15, #1056]
+	WORD $0x4ee5cc80 // fmls v0.2d, v4.2d, v5.2d
+	WORD $0x3dc10de5 // ldr q5, [x15, #1072]
+	WORD $0x4ee5cc80 // fmls v0.2d, v4.2d, v5.2d
+	WORD $0x3dc111e5 // ldr q5, [x15, #1088]
+	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
+	WORD $0x4e6188a5 // frintn v5.2d, v5.2d
+	WORD $0x3dc115e6 // ldr q6, [x15, #1104]
+	WORD $0x4ee6cca4 // fmls v4.2d, v5.2d, v6.2d
+	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x4ea21c40 // mov v0.16b, v2.16b
+	WORD $0x6e7d1c20 // bsl v0.16b, v1.16b, v29.16b
+	WORD $0x4ea01c1d // orr v29.16b, v0.16b, v0.16b
+	WORD $0x0e616860 // fcvtn v0.2s, v3.2d
+	WORD $0x4e616880 // fcvtn2 v0.4s, v4.2d
+	WORD $0x6e7c1c02 // bsl v2.16b, v0.16b, v28.16b
+	WORD $0x4ea21c5c // orr v28.16b, v2.16b, v2.16b
+near4:
+	WORD $0x4ea1bb80 // fcvtzs v0.4s, v28.4s
+	WORD $0x6e3ddfa1 // fmul v1.4s, v29.4s, v29.4s
+	WORD $0x6e21dfa2 // fmul v2.4s, v29.4s, v1.4s
+	WORD $0x3dc119e3 // ldr q3, [x15, #1120]
+	WORD $0x3dc11de4 // ldr q4, [x15, #1136]
+	WORD $0x4e21cc64 // fmla v4.4s, v3.4s, v1.4s
+	WORD $0x3dc121e3 // ldr q3, [x15, #1152]
+	WORD $0x4e21cc83 // fmla v3.4s, v4.4s, v1.4s
+	WORD $0x4ebd1fa4 // mov v4.16b, v29.16b
+	WORD $0x4e23cc44 // fmla v4.4s, v2.4s, v3.4s
+	WORD $0x3dc125e2 // ldr q2, [x15, #1168]
+	WORD $0x3dc129e3 // ldr q3, [x15, #1184]
+	WORD $0x4e21cc43 // fmla v3.4s, v2.4s, v1.4s
+	WORD $0x3dc12de2 // ldr q2, [x15, #1200]
+	WORD $0x4e21cc62 // fmla v2.4s, v3.4s, v1.4s
+	WORD $0x3dc0c1e3 // ldr q3, [x15, #768]
+	WORD $0x4e21cc43 // fmla v3.4s, v2.4s, v1.4s
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e21cc62 // fmla v2.4s, v3.4s, v1.4s
+	WORD $0x3dc131e1 // ldr q1, [x15, #1216]
+	WORD $0x4ea18400 // add v0.4s, v0.4s, v1.4s
+	WORD $0x3dc015e1 // ldr q1, [x15, #80]
+	WORD $0x4f3f5403 // shl v3.4s, v0.4s, #31
+	WORD $0x4ea0a863 // cmlt v3.4s, v3.4s, #0
+	WORD $0x6e641c43 // bsl v3.16b, v2.16b, v4.16b
+	WORD $0x4f3e5400 // shl v0.4s, v0.4s, #30
+	WORD $0x6e211c00 // eor v0.16b, v0.16b, v1.16b
+	WORD $0x3dc011e1 // ldr q1, [x15, #64]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e201c60 // eor v0.16b, v3.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTanF32(a *Args, first, n int)
+TEXT ·neonTanF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3dc0e9e2 // ldr q2, [x15, #928]
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f1e3 // ldr q3, [x15, #960]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f5e3 // ldr q3, [x15, #976]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f9e3 // ldr q3, [x15, #992]
+	WORD $0x6ea3e423 // fcmgt v3.4s, v1.4s, v3.4s
+	WORD $0x4ea41c9f // orr v31.16b, v4.16b, v4.16b
+	WORD $0x4ea21c5e // orr v30.16b, v2.16b, v2.16b
+	WORD $0x6eb0a862 // umaxv s2, v3.4s
+	WORD $0x0e043c4c // umov w12, v2.s[0]
+	CBZ R12, near3
+	WORD $0x0e617822 // fcvtl v2.2d, v1.2s
+	WORD $0x3dc0fde4 // ldr q4, [x15, #1008]
+	WORD $0x6ee4e444 // fcmgt v4.2d, v2.2d, v4.2d
+	WORD $0x4e241c44 // and v4.16b, v2.16b, v4.16b
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x3dc105e5 // ldr q5, [x15, #1040]
+	WORD $0x4e65cc44 // fmla v4.2d, v2.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x3dc109e5 // ldr q5, [x15, #1056]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc10de5 // ldr q5, [x15, #1072]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc111e5 // ldr q5, [x15, #1088]
+	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
+	WORD $0x4e6188a5 // frintn v5.2d, v5.2d
+	WORD $0x3dc115e6 // ldr q6, [x15, #1104]
+	WORD $0x4ee6cca4 // fmls v4.2d, v5.2d, v6.2d
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x3dc0fde5 // ldr q5, [x15, #1008]
+	WORD $0x6ee5e425 // fcmgt v5.2d, v1.2d, v5.2d
+	WORD $0x4e251c25 // and v5.16b, v1.16b, v5.16b
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x3dc105e6 // ldr q6, [x15, #1040]
+	WORD $0x4e66cc25 // fmla v5.2d, v1.2d, v6.2d
+	WORD $0x3dc101e6 // ldr q6, [x15, #1024]
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	WORD $0x3dc109e6 // ldr q6, [x15, #1056]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc10de6 // ldr q6, [x15, #1072]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc111e6 // ldr q6, [x15, #1088]
+	WORD $0x6e66dca6 // fmul v6.2d, v5.2d, v6.2d
+	WORD $0x4e6188c6 // frintn v6.2d, v6.2d
+	WORD $0x3dc115e7 // ldr q7, [x15, #1104]
+	WORD $0x4ee7ccc5 // fmls v5.2d, v6.2d, v7.2d
+	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x4ea31c61 // mov v1.16b, v3.16b
+	WORD $0x6e7f1c41 // bsl v1.16b, v2.16b, v31.16b
+	WORD $0x4ea11c3f // orr v31.16b, v1.16b, v1.16b
+	WORD $0x0e616881 // fcvtn v1.2s, v4.2d
+	WORD $0x4e6168a1 // fcvtn2 v1.4s, v5.2d
+	WORD $0x6e7e1c23 // bsl v3.16b, v1.16b, v30.16b
+	WORD $0x4ea31c7e // orr v30.16b, v3.16b, v3.16b
+near3:
+	WORD $0x4ea1bbc1 // fcvtzs v1.4s, v30.4s
+	WORD $0x6e3fdfe2 // fmul v2.4s, v31.4s, v31.4s
+	WORD $0x6e22dfe3 // fmul v3.4s, v31.4s, v2.4s
+	WORD $0x3dc119e4 // ldr q4, [x15, #1120]
+	WORD $0x3dc11de5 // ldr q5, [x15, #1136]
+	WORD $0x4e22cc85 // fmla v5.4s, v4.4s, v2.4s
+	WORD $0x3dc121e4 // ldr q4, [x15, #1152]
+	WORD $0x4e22cca4 // fmla v4.4s, v5.4s, v2.4s
+	WORD $0x4ebf1fe5 // mov v5.16b, v31.16b
+	WORD $0x4e24cc65 // fmla v5.4s, v3.4s, v4.4s
+	WORD $0x3dc125e3 // ldr q3, [x15, #1168]
+	WORD $0x3dc129e4 // ldr q4, [x15, #1184]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc12de3 // ldr q3, [x15, #1200]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x3dc0c1e4 // ldr q4, [x15, #768]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x4f3f5421 // shl v1.4s, v1.4s, #31
+	WORD $0x4ea0a822 // cmlt v2.4s, v1.4s, #0
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x4ea0a824 // cmlt v4.4s, v1.4s, #0
+	WORD $0x6e631ca4 // bsl v4.16b, v5.16b, v3.16b
+	WORD $0x6e24fc42 // fdiv v2.4s, v2.4s, v4.4s
+	WORD $0x6e201c20 // eor v0.16b, v1.16b, v0.16b
+	WORD $0x3dc011e1 // ldr q1, [x15, #64]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e201c40 // eor v0.16b, v2.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3dc0e9e2 // ldr q2, [x15, #928]
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f1e3 // ldr q3, [x15, #960]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f5e3 // ldr q3, [x15, #976]
+	WORD $0x4ea3cc44 // fmls v4.4s, v2.4s, v3.4s
+	WORD $0x3dc0f9e3 // ldr q3, [x15, #992]
+	WORD $0x6ea3e423 // fcmgt v3.4s, v1.4s, v3.4s
+	WORD $0x4ea41c9d // orr v29.16b, v4.16b, v4.16b
+	WORD $0x4ea21c5c // orr v28.16b, v2.16b, v2.16b
+	WORD $0x6eb0a862 // umaxv s2, v3.4s
+	WORD $0x0e043c4c // umov w12, v2.s[0]
+	CBZ R12, near4
+	WORD $0x0e617822 // fcvtl v2.2d, v1.2s
+	WORD $0x3dc0fde4 // ldr q4, [x15, #1008]
+	WORD $0x6ee4e444 // fcmgt v4.2d, v2.2d, v4.2d
+	WORD $0x4e241c44 // and v4.16b, v2.16b, v4.16b
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	WORD $0x3dc101e4 // ldr q4, [x15, #1024]
+	WORD $0x3dc105e5 // ldr q5, [x15, #1040]
+	WORD $0x4e65cc44 // fmla v4.2d, v2.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x3dc109e5 // ldr q5, [x15, #1056]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc10de5 // ldr q5, [x15, #1072]
+	WORD $0x4ee5cc82 // fmls v2.2d, v4.2d, v5.2d
+	WORD $0x3dc111e5 // ldr q5, [x15, #1088]
+	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
+	WORD $0x4e6188a5 // frintn v5.2d, v5.2d
+	WORD $0x3dc115e6 // ldr q6, [x15, #1104]
+	WORD $0x4ee6cca4 // fmls v4.2d, v5.2d, v6.2d
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x3dc0fde5 // ldr q5, [x15, #1008]
+	WORD $0x6ee5e425 // fcmgt v5.2d, v1.2d, v5.2d
+	WORD $0x4e251c25 // and v5.16b, v1.16b, v5.16b
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	WORD $0x3dc101e5 // ldr q5, [x15, #1024]
+	WORD $0x3dc105e6 // ldr q6, [x15, #1040]
+	WORD $0x4e66cc25 // fmla v5.2d, v1.2d, v6.2d
+	WORD $0x3dc101e6 // ldr q6, [x15, #1024]
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	WORD $0x3dc109e6 // ldr q6, [x15, #1056]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc10de6 // ldr q6, [x15, #1072]
+	WORD $0x4ee6cca1 // fmls v1.2d, v5.2d, v6.2d
+	WORD $0x3dc111e6 // ldr q6, [x15, #1088]
+	WORD $0x6e66dca6 // fmul v6.2d, v5.2d, v6.2d
+	WORD $0x4e6188c6 // frintn v6.2d, v6.2d
+	WORD $0x3dc115e7 // ldr q7, [x15, #1104]
+	WORD $0x4ee7ccc5 // fmls v5.2d, v6.2d, v7.2d
+	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
+	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	WORD $0x4ea31c61 // mov v1.16b, v3.16b
+	WORD $0x6e7d1c41 // bsl v1.16b, v2.16b, v29.16b
+	WORD $0x4ea11c3d // orr v29.16b, v1.16b, v1.16b
+	WORD $0x0e616881 // fcvtn v1.2s, v4.2d
+	WORD $0x4e6168a1 // fcvtn2 v1.4s, v5.2d
+	WORD $0x6e7c1c23 // bsl v3.16b, v1.16b, v28.16b
+	WORD $0x4ea31c7c // orr v28.16b, v3.16b, v3.16b
+near4:
+	WORD $0x4ea1bb81 // fcvtzs v1.4s, v28.4s
+	WORD $0x6e3ddfa2 // fmul v2.4s, v29.4s, v29.4s
+	WORD $0x6e22dfa3 // fmul v3.4s, v29.4s, v2.4s
+	WORD $0x3dc119e4 // ldr q4, [x15, #1120]
+	WORD $0x3dc11de5 // ldr q5, [x15, #1136]
+	WORD $0x4e22cc85 // fmla v5.4s, v4.4s, v2.4s
+	WORD $0x3dc121e4 // ldr q4, [x15, #1152]
+	WORD $0x4e22cca4 // fmla v4.4s, v5.4s, v2.4s
+	WORD $0x4ebd1fa5 // mov v5.16b, v29.16b
+	WORD $0x4e24cc65 // fmla v5.4s, v3.4s, v4.4s
+	WORD $0x3dc125e3 // ldr q3, [x15, #1168]
+	WORD $0x3dc129e4 // ldr q4, [x15, #1184]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc12de3 // ldr q3, [x15, #1200]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x3dc0c1e4 // ldr q4, [x15, #768]
+	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4e22cc83 // fmla v3.4s, v4.4s, v2.4s
+	WORD $0x4f3f5421 // shl v1.4s, v1.4s, #31
+	WORD $0x4ea0a822 // cmlt v2.4s, v1.4s, #0
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x4ea0a824 // cmlt v4.4s, v1.4s, #0
+	WORD $0x6e631ca4 // bsl v4.16b, v5.16b, v3.16b
+	WORD $0x6e24fc42 // fdiv v2.4s, v2.4s, v4.4s
+	WORD $0x6e201c20 // eor v0.16b, v1.16b, v0.16b
+	WORD $0x3dc011e1 // ldr q1, [x15, #64]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e201c40 // eor v0.16b, v2.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAsinF32(a *Args, first, n int)
+TEXT ·neonAsinF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc065e1 // ldr q1, [x15, #400]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x4ea11c23 // mov v3.16b, v1.16b
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x6ea1e445 // fcmgt v5.4s, v2.4s, v1.4s
+	WORD $0x6e641c65 // bsl v5.16b, v3.16b, v4.16b
+	WORD $0x6ea1f8a3 // fsqrt v3.4s, v5.4s
+	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x6e25dc83 // fmul v3.4s, v4.4s, v5.4s
+	WORD $0x3dc135e6 // ldr q6, [x15, #1232]
+	WORD $0x3dc139e7 // ldr q7, [x15, #1248]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc13de6 // ldr q6, [x15, #1264]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x3dc141e7 // ldr q7, [x15, #1280]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc145e6 // ldr q6, [x15, #1296]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x4e26cc64 // fmla v4.4s, v3.4s, v6.4s
+	WORD $0x4e24d483 // fadd v3.4s, v4.4s, v4.4s
+	WORD $0x3dc0ede5 // ldr q5, [x15, #944]
+	WORD $0x4ea3d4a3 // fsub v3.4s, v5.4s, v3.4s
+	WORD $0x3dc0f1e5 // ldr q5, [x15, #960]
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6ea1e441 // fcmgt v1.4s, v2.4s, v1.4s
+	WORD $0x6e641c61 // bsl v1.16b, v3.16b, v4.16b
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc065e1 // ldr q1, [x15, #400]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x4ea11c23 // mov v3.16b, v1.16b
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x6ea1e445 // fcmgt v5.4s, v2.4s, v1.4s
+	WORD $0x6e641c65 // bsl v5.16b, v3.16b, v4.16b
+	WORD $0x6ea1f8a3 // fsqrt v3.4s, v5.4s
+	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x6e25dc83 // fmul v3.4s, v4.4s, v5.4s
+	WORD $0x3dc135e6 // ldr q6, [x15, #1232]
+	WORD $0x3dc139e7 // ldr q7, [x15, #1248]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc13de6 // ldr q6, [x15, #1264]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x3dc141e7 // ldr q7, [x15, #1280]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc145e6 // ldr q6, [x15, #1296]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x4e26cc64 // fmla v4.4s, v3.4s, v6.4s
+	WORD $0x4e24d483 // fadd v3.4s, v4.4s, v4.4s
+	WORD $0x3dc0ede5 // ldr q5, [x15, #944]
+	WORD $0x4ea3d4a3 // fsub v3.4s, v5.4s, v3.4s
+	WORD $0x3dc0f1e5 // ldr q5, [x15, #960]
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6ea1e441 // fcmgt v1.4s, v2.4s, v1.4s
+	WORD $0x6e641c61 // bsl v1.16b, v3.16b, v4.16b
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAcosF32(a *Args, first, n int)
+TEXT ·neonAcosF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc065e1 // ldr q1, [x15, #400]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x4ea11c23 // mov v3.16b, v1.16b
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x6ea1e445 // fcmgt v5.4s, v2.4s, v1.4s
+	WORD $0x6e641c65 // bsl v5.16b, v3.16b, v4.16b
+	WORD $0x6ea1f8a3 // fsqrt v3.4s, v5.4s
+	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x6e25dc83 // fmul v3.4s, v4.4s, v5.4s
+	WORD $0x3dc135e6 // ldr q6, [x15, #1232]
+	WORD $0x3dc139e7 // ldr q7, [x15, #1248]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc13de6 // ldr q6, [x15, #1264]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x3dc141e7 // ldr q7, [x15, #1280]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc145e6 // ldr q6, [x15, #1296]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x4e26cc64 // fmla v4.4s, v3.4s, v6.4s
+	WORD $0x4e24d483 // fadd v3.4s, v4.4s, v4.4s
+	WORD $0x3dc011e5 // ldr q5, [x15, #64]
+	WORD $0x4e251c05 // and v5.16b, v0.16b, v5.16b
+	WORD $0x6e251c84 // eor v4.16b, v4.16b, v5.16b
+	WORD $0x3dc149e5 // ldr q5, [x15, #1312]
+	WORD $0x4ea3d4a5 // fsub v5.4s, v5.4s, v3.4s
+	WORD $0x3dc14de6 // ldr q6, [x15, #1328]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4ea0a800 // cmlt v0.4s, v0.4s, #0
+	WORD $0x6e631ca0 // bsl v0.16b, v5.16b, v3.16b
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x3dc0f1e4 // ldr q4, [x15, #960]
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x6ea1e441 // fcmgt v1.4s, v2.4s, v1.4s
+	WORD $0x6e631c01 // bsl v1.16b, v0.16b, v3.16b
 	WORD $0x3d800061 // str q1, [x3]
 	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e423 // fcmeq v3.2d, v1.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d824 // fcmeq v4.2d, v1.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c823 // fcmge v3.2d, v1.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38421 // add v1.2d, v1.2d, v3.2d
-	WORD $0x6f4c0423 // ushr v3.2d, v1.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c21 // and v1.16b, v1.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48421 // add v1.2d, v1.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d424 // fsub v4.2d, v1.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x6e61fc81 // fdiv v1.2d, v4.2d, v1.2d
-	WORD $0x6e61dc24 // fmul v4.2d, v1.2d, v1.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc23 // fmla v3.2d, v1.2d, v6.2d
-	WORD $0x4e62d461 // fadd v1.2d, v3.2d, v2.2d
-	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc025e2 // ldr q2, [x15, #144]
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
-	WORD $0x3dc071e3 // ldr q3, [x15, #448]
-	WORD $0x4ee0d804 // fcmeq v4.2d, v0.2d, #0.0
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x6ee0c803 // fcmge v3.2d, v0.2d, #0.0
-	WORD $0x6e205863 // not v3.16b, v3.16b
-	WORD $0x3dc075e4 // ldr q4, [x15, #464]
-	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x3dc079e3 // ldr q3, [x15, #480]
-	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
-	WORD $0x6f4c0403 // ushr v3.2d, v0.2d, #52
-	WORD $0x3dc07de4 // ldr q4, [x15, #496]
-	WORD $0x6ee48463 // sub v3.2d, v3.2d, v4.2d
-	WORD $0x4e61d863 // scvtf v3.2d, v3.2d
-	WORD $0x3dc081e4 // ldr q4, [x15, #512]
-	WORD $0x4e241c00 // and v0.16b, v0.16b, v4.16b
-	WORD $0x3dc085e4 // ldr q4, [x15, #528]
-	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x4ee4d404 // fsub v4.2d, v0.2d, v4.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
-	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
-	WORD $0x6e60dc04 // fmul v4.2d, v0.2d, v0.2d
-	WORD $0x3dc089e5 // ldr q5, [x15, #544]
-	WORD $0x3dc08de6 // ldr q6, [x15, #560]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc091e5 // ldr q5, [x15, #576]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc095e6 // ldr q6, [x15, #592]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x3dc099e5 // ldr q5, [x15, #608]
-	WORD $0x4e64ccc5 // fmla v5.2d, v6.2d, v4.2d
-	WORD $0x3dc09de6 // ldr q6, [x15, #624]
-	WORD $0x4e64cca6 // fmla v6.2d, v5.2d, v4.2d
-	WORD $0x4e66cc03 // fmla v3.2d, v0.2d, v6.2d
-	WORD $0x4e62d460 // fadd v0.2d, v3.2d, v2.2d
-	WORD $0x3dc0a1e2 // ldr q2, [x15, #640]
-	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x3dc065e1 // ldr q1, [x15, #400]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x4ea11c23 // mov v3.16b, v1.16b
+	WORD $0x4ea2cc23 // fmls v3.4s, v1.4s, v2.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x6ea1e445 // fcmgt v5.4s, v2.4s, v1.4s
+	WORD $0x6e641c65 // bsl v5.16b, v3.16b, v4.16b
+	WORD $0x6ea1f8a3 // fsqrt v3.4s, v5.4s
+	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x6e25dc83 // fmul v3.4s, v4.4s, v5.4s
+	WORD $0x3dc135e6 // ldr q6, [x15, #1232]
+	WORD $0x3dc139e7 // ldr q7, [x15, #1248]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc13de6 // ldr q6, [x15, #1264]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x3dc141e7 // ldr q7, [x15, #1280]
+	WORD $0x4e25ccc7 // fmla v7.4s, v6.4s, v5.4s
+	WORD $0x3dc145e6 // ldr q6, [x15, #1296]
+	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
+	WORD $0x4e26cc64 // fmla v4.4s, v3.4s, v6.4s
+	WORD $0x4e24d483 // fadd v3.4s, v4.4s, v4.4s
+	WORD $0x3dc011e5 // ldr q5, [x15, #64]
+	WORD $0x4e251c05 // and v5.16b, v0.16b, v5.16b
+	WORD $0x6e251c84 // eor v4.16b, v4.16b, v5.16b
+	WORD $0x3dc149e5 // ldr q5, [x15, #1312]
+	WORD $0x4ea3d4a5 // fsub v5.4s, v5.4s, v3.4s
+	WORD $0x3dc14de6 // ldr q6, [x15, #1328]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4ea0a800 // cmlt v0.4s, v0.4s, #0
+	WORD $0x6e631ca0 // bsl v0.16b, v5.16b, v3.16b
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x3dc0f1e4 // ldr q4, [x15, #960]
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x6ea1e441 // fcmgt v1.4s, v2.4s, v1.4s
+	WORD $0x6e631c01 // bsl v1.16b, v0.16b, v3.16b
 	WORD $0x3d800461 // str q1, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAtanF32(a *Args, first, n int)
+TEXT ·neonAtanF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x6e22fc23 // fdiv v3.4s, v1.4s, v2.4s
+	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x6e24dc83 // fmul v3.4s, v4.4s, v4.4s
+	WORD $0x6e23dc85 // fmul v5.4s, v4.4s, v3.4s
+	WORD $0x3dc151e6 // ldr q6, [x15, #1344]
+	WORD $0x3dc155e7 // ldr q7, [x15, #1360]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc159e6 // ldr q6, [x15, #1376]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x3dc15de7 // ldr q7, [x15, #1392]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc161e6 // ldr q6, [x15, #1408]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x3dc165e7 // ldr q7, [x15, #1424]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc169e6 // ldr q6, [x15, #1440]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x3dc16de7 // ldr q7, [x15, #1456]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc171e6 // ldr q6, [x15, #1472]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x4e26cca4 // fmla v4.4s, v5.4s, v6.4s
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x3dc0f1e5 // ldr q5, [x15, #960]
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6ea1e441 // fcmgt v1.4s, v2.4s, v1.4s
+	WORD $0x6e641c61 // bsl v1.16b, v3.16b, v4.16b
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x6e22fc23 // fdiv v3.4s, v1.4s, v2.4s
+	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x6e24dc83 // fmul v3.4s, v4.4s, v4.4s
+	WORD $0x6e23dc85 // fmul v5.4s, v4.4s, v3.4s
+	WORD $0x3dc151e6 // ldr q6, [x15, #1344]
+	WORD $0x3dc155e7 // ldr q7, [x15, #1360]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc159e6 // ldr q6, [x15, #1376]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x3dc15de7 // ldr q7, [x15, #1392]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc161e6 // ldr q6, [x15, #1408]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x3dc165e7 // ldr q7, [x15, #1424]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc169e6 // ldr q6, [x15, #1440]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x3dc16de7 // ldr q7, [x15, #1456]
+	WORD $0x4e23ccc7 // fmla v7.4s, v6.4s, v3.4s
+	WORD $0x3dc171e6 // ldr q6, [x15, #1472]
+	WORD $0x4e23cce6 // fmla v6.4s, v7.4s, v3.4s
+	WORD $0x4e26cca4 // fmla v4.4s, v5.4s, v6.4s
+	WORD $0x3dc0ede3 // ldr q3, [x15, #944]
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x3dc0f1e5 // ldr q5, [x15, #960]
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6ea1e441 // fcmgt v1.4s, v2.4s, v1.4s
+	WORD $0x6e641c61 // bsl v1.16b, v3.16b, v4.16b
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonSinhF32(a *Args, first, n int)
+TEXT ·neonSinhF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x3dc041e4 // ldr q4, [x15, #256]
+	WORD $0x4ea4f444 // fmin v4.4s, v2.4s, v4.4s
+	WORD $0x3dc045e5 // ldr q5, [x15, #272]
+	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
+	WORD $0x3dc049e5 // ldr q5, [x15, #288]
+	WORD $0x6e25dc85 // fmul v5.4s, v4.4s, v5.4s
+	WORD $0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD $0x3dc04de6 // ldr q6, [x15, #304]
+	WORD $0x3dc051e7 // ldr q7, [x15, #320]
+	WORD $0x4ea7cca4 // fmls v4.4s, v5.4s, v7.4s
+	WORD $0x4ea6cca4 // fmls v4.4s, v5.4s, v6.4s
+	WORD $0x3dc055e6 // ldr q6, [x15, #336]
+	WORD $0x3dc059e7 // ldr q7, [x15, #352]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc05de6 // ldr q6, [x15, #368]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x3dc061e7 // ldr q7, [x15, #384]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc065e6 // ldr q6, [x15, #400]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x4e24cce3 // fmla v3.4s, v7.4s, v4.4s
+	WORD $0x4ea1b8a4 // fcvtzs v4.4s, v5.4s
+	WORD $0x4f3f0485 // sshr v5.4s, v4.4s, #1
+	WORD $0x3dc069e6 // ldr q6, [x15, #416]
+	WORD $0x4ea684a6 // add v6.4s, v5.4s, v6.4s
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x6e26dc63 // fmul v3.4s, v3.4s, v6.4s
+	WORD $0x6ea58484 // sub v4.4s, v4.4s, v5.4s
+	WORD $0x3dc069e5 // ldr q5, [x15, #416]
+	WORD $0x4ea58484 // add v4.4s, v4.4s, v5.4s
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x6e23fc24 // fdiv v4.4s, v1.4s, v3.4s
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
+	WORD $0x3dc175e6 // ldr q6, [x15, #1488]
+	WORD $0x3dc179e7 // ldr q7, [x15, #1504]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc17de6 // ldr q6, [x15, #1520]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x3dc181e7 // ldr q7, [x15, #1536]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x4ea21c44 // mov v4.16b, v2.16b
+	WORD $0x4e27cca4 // fmla v4.4s, v5.4s, v7.4s
+	WORD $0x6ea2e421 // fcmgt v1.4s, v1.4s, v2.4s
+	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x3dc041e4 // ldr q4, [x15, #256]
+	WORD $0x4ea4f444 // fmin v4.4s, v2.4s, v4.4s
+	WORD $0x3dc045e5 // ldr q5, [x15, #272]
+	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
+	WORD $0x3dc049e5 // ldr q5, [x15, #288]
+	WORD $0x6e25dc85 // fmul v5.4s, v4.4s, v5.4s
+	WORD $0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD $0x3dc04de6 // ldr q6, [x15, #304]
+	WORD $0x3dc051e7 // ldr q7, [x15, #320]
+	WORD $0x4ea7cca4 // fmls v4.4s, v5.4s, v7.4s
+	WORD $0x4ea6cca4 // fmls v4.4s, v5.4s, v6.4s
+	WORD $0x3dc055e6 // ldr q6, [x15, #336]
+	WORD $0x3dc059e7 // ldr q7, [x15, #352]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc05de6 // ldr q6, [x15, #368]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x3dc061e7 // ldr q7, [x15, #384]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc065e6 // ldr q6, [x15, #400]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x4e24cce3 // fmla v3.4s, v7.4s, v4.4s
+	WORD $0x4ea1b8a4 // fcvtzs v4.4s, v5.4s
+	WORD $0x4f3f0485 // sshr v5.4s, v4.4s, #1
+	WORD $0x3dc069e6 // ldr q6, [x15, #416]
+	WORD $0x4ea684a6 // add v6.4s, v5.4s, v6.4s
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x6e26dc63 // fmul v3.4s, v3.4s, v6.4s
+	WORD $0x6ea58484 // sub v4.4s, v4.4s, v5.4s
+	WORD $0x3dc069e5 // ldr q5, [x15, #416]
+	WORD $0x4ea58484 // add v4.4s, v4.4s, v5.4s
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x6e23fc24 // fdiv v4.4s, v1.4s, v3.4s
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
+	WORD $0x3dc175e6 // ldr q6, [x15, #1488]
+	WORD $0x3dc179e7 // ldr q7, [x15, #1504]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc17de6 // ldr q6, [x15, #1520]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x3dc181e7 // ldr q7, [x15, #1536]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x4ea21c44 // mov v4.16b, v2.16b
+	WORD $0x4e27cca4 // fmla v4.4s, v5.4s, v7.4s
+	WORD $0x6ea2e421 // fcmgt v1.4s, v1.4s, v2.4s
+	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonCoshF32(a *Args, first, n int)
+TEXT ·neonCoshF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x4ea2f400 // fmin v0.4s, v0.4s, v2.4s
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x6e22dc02 // fmul v2.4s, v0.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x4ea4cc40 // fmls v0.4s, v2.4s, v4.4s
+	WORD $0x4ea3cc40 // fmls v0.4s, v2.4s, v3.4s
+	WORD $0x3dc055e3 // ldr q3, [x15, #336]
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc05de3 // ldr q3, [x15, #368]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc065e3 // ldr q3, [x15, #400]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x4e20cc81 // fmla v1.4s, v4.4s, v0.4s
+	WORD $0x4ea1b840 // fcvtzs v0.4s, v2.4s
+	WORD $0x4f3f0402 // sshr v2.4s, v0.4s, #1
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4ea38443 // add v3.4s, v2.4s, v3.4s
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x6ea28400 // sub v0.4s, v0.4s, v2.4s
+	WORD $0x3dc069e2 // ldr q2, [x15, #416]
+	WORD $0x4ea28400 // add v0.4s, v0.4s, v2.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x6e20fc21 // fdiv v1.4s, v1.4s, v0.4s
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3dc065e1 // ldr q1, [x15, #400]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc041e2 // ldr q2, [x15, #256]
+	WORD $0x4ea2f400 // fmin v0.4s, v0.4s, v2.4s
+	WORD $0x3dc045e2 // ldr q2, [x15, #272]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x6e22dc02 // fmul v2.4s, v0.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x4ea4cc40 // fmls v0.4s, v2.4s, v4.4s
+	WORD $0x4ea3cc40 // fmls v0.4s, v2.4s, v3.4s
+	WORD $0x3dc055e3 // ldr q3, [x15, #336]
+	WORD $0x3dc059e4 // ldr q4, [x15, #352]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc05de3 // ldr q3, [x15, #368]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x3dc061e4 // ldr q4, [x15, #384]
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x3dc065e3 // ldr q3, [x15, #400]
+	WORD $0x4e20cc83 // fmla v3.4s, v4.4s, v0.4s
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4e20cc64 // fmla v4.4s, v3.4s, v0.4s
+	WORD $0x4e20cc81 // fmla v1.4s, v4.4s, v0.4s
+	WORD $0x4ea1b840 // fcvtzs v0.4s, v2.4s
+	WORD $0x4f3f0402 // sshr v2.4s, v0.4s, #1
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4ea38443 // add v3.4s, v2.4s, v3.4s
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0x6ea28400 // sub v0.4s, v0.4s, v2.4s
+	WORD $0x3dc069e2 // ldr q2, [x15, #416]
+	WORD $0x4ea28400 // add v0.4s, v0.4s, v2.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc20 // fmul v0.4s, v1.4s, v0.4s
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x6e20fc21 // fdiv v1.4s, v1.4s, v0.4s
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3dc065e1 // ldr q1, [x15, #400]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonTanhF32(a *Args, first, n int)
+TEXT ·neonTanhF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3dc185e2 // ldr q2, [x15, #1552]
+	WORD $0x4ea2f421 // fmin v1.4s, v1.4s, v2.4s
+	WORD $0x4e21d421 // fadd v1.4s, v1.4s, v1.4s
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x4ea4cc41 // fmls v1.4s, v2.4s, v4.4s
+	WORD $0x4ea3cc41 // fmls v1.4s, v2.4s, v3.4s
+	WORD $0x6e21dc23 // fmul v3.4s, v1.4s, v1.4s
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x3dc059e5 // ldr q5, [x15, #352]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc061e5 // ldr q5, [x15, #384]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x4e24cc61 // fmla v1.4s, v3.4s, v4.4s
+	WORD $0x4ea1b842 // fcvtzs v2.4s, v2.4s
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4ea38442 // add v2.4s, v2.4s, v3.4s
+	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4ea3d443 // fsub v3.4s, v2.4s, v3.4s
+	WORD $0x4e21cc43 // fmla v3.4s, v2.4s, v1.4s
+	WORD $0x3dc189e1 // ldr q1, [x15, #1568]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x6e21fc61 // fdiv v1.4s, v3.4s, v1.4s
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3dc185e2 // ldr q2, [x15, #1552]
+	WORD $0x4ea2f421 // fmin v1.4s, v1.4s, v2.4s
+	WORD $0x4e21d421 // fadd v1.4s, v1.4s, v1.4s
+	WORD $0x3dc049e2 // ldr q2, [x15, #288]
+	WORD $0x6e22dc22 // fmul v2.4s, v1.4s, v2.4s
+	WORD $0x4e218842 // frintn v2.4s, v2.4s
+	WORD $0x3dc04de3 // ldr q3, [x15, #304]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x4ea4cc41 // fmls v1.4s, v2.4s, v4.4s
+	WORD $0x4ea3cc41 // fmls v1.4s, v2.4s, v3.4s
+	WORD $0x6e21dc23 // fmul v3.4s, v1.4s, v1.4s
+	WORD $0x3dc055e4 // ldr q4, [x15, #336]
+	WORD $0x3dc059e5 // ldr q5, [x15, #352]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc05de4 // ldr q4, [x15, #368]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x3dc061e5 // ldr q5, [x15, #384]
+	WORD $0x4e21cc85 // fmla v5.4s, v4.4s, v1.4s
+	WORD $0x3dc065e4 // ldr q4, [x15, #400]
+	WORD $0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD $0x4e24cc61 // fmla v1.4s, v3.4s, v4.4s
+	WORD $0x4ea1b842 // fcvtzs v2.4s, v2.4s
+	WORD $0x3dc069e3 // ldr q3, [x15, #416]
+	WORD $0x4ea38442 // add v2.4s, v2.4s, v3.4s
+	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4ea3d443 // fsub v3.4s, v2.4s, v3.4s
+	WORD $0x4e21cc43 // fmla v3.4s, v2.4s, v1.4s
+	WORD $0x3dc189e1 // ldr q1, [x15, #1568]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x6e21fc61 // fdiv v1.4s, v3.4s, v1.4s
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAsinhF32(a *Args, first, n int)
+TEXT ·neonAsinhF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x4ea11c23 // mov v3.16b, v1.16b
+	WORD $0x4e22cc43 // fmla v3.4s, v2.4s, v2.4s
+	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x6e21fc81 // fdiv v1.4s, v4.4s, v1.4s
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	WORD $0x3dc18de3 // ldr q3, [x15, #1584]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x6ea3e446 // fcmgt v6.4s, v2.4s, v3.4s
+	WORD $0x6e651c86 // bsl v6.16b, v4.16b, v5.16b
+	WORD $0x6ea3e443 // fcmgt v3.4s, v2.4s, v3.4s
+	WORD $0x6e611c43 // bsl v3.16b, v2.16b, v1.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4e21d462 // fadd v2.4s, v3.4s, v1.4s
+	WORD $0x4ea1d441 // fsub v1.4s, v2.4s, v1.4s
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x6e22fc21 // fdiv v1.4s, v1.4s, v2.4s
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x6ea2e463 // fcmgt v3.4s, v3.4s, v2.4s
+	WORD $0x6e641c23 // bsl v3.16b, v1.16b, v4.16b
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x3dc08de5 // ldr q5, [x15, #560]
+	WORD $0x6e25dc45 // fmul v5.4s, v2.4s, v5.4s
+	WORD $0x6ea2e427 // fcmgt v7.4s, v1.4s, v2.4s
+	WORD $0x6e621ca7 // bsl v7.16b, v5.16b, v2.16b
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x6ea2e421 // fcmgt v1.4s, v1.4s, v2.4s
+	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
+	WORD $0x3dc095e5 // ldr q5, [x15, #592]
+	WORD $0x6ea584e5 // sub v5.4s, v7.4s, v5.4s
+	WORD $0x3dc099e8 // ldr q8, [x15, #608]
+	WORD $0x4e281ca8 // and v8.16b, v5.16b, v8.16b
+	WORD $0x6ea884e7 // sub v7.4s, v7.4s, v8.4s
+	WORD $0x4f2904a5 // sshr v5.4s, v5.4s, #23
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4ea1d4a1 // fsub v1.4s, v5.4s, v1.4s
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e24e448 // fcmeq v8.4s, v2.4s, v4.4s
+	WORD $0x6e611ca8 // bsl v8.16b, v5.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e5 // ldr q5, [x15, #96]
+	WORD $0x4e21e441 // fcmeq v1.4s, v2.4s, v1.4s
+	WORD $0x6e681ca1 // bsl v1.16b, v5.16b, v8.16b
+	WORD $0x3dc09de5 // ldr q5, [x15, #624]
+	WORD $0x4e25d445 // fadd v5.4s, v2.4s, v5.4s
+	WORD $0x6e24e442 // fcmge v2.4s, v2.4s, v4.4s
+	WORD $0x6e651c22 // bsl v2.16b, v1.16b, v5.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d4e1 // fsub v1.4s, v7.4s, v1.4s
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x6e21dc25 // fmul v5.4s, v1.4s, v1.4s
+	WORD $0x3dc0a1e7 // ldr q7, [x15, #640]
+	WORD $0x3dc0a5e8 // ldr q8, [x15, #656]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0a9e7 // ldr q7, [x15, #672]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x3dc0ade8 // ldr q8, [x15, #688]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0b1e7 // ldr q7, [x15, #704]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x3dc0b5e8 // ldr q8, [x15, #720]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0b9e7 // ldr q7, [x15, #736]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x3dc0bde8 // ldr q8, [x15, #752]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0c1e7 // ldr q7, [x15, #768]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
+	WORD $0x4e24cc41 // fmla v1.4s, v2.4s, v4.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e26d421 // fadd v1.4s, v1.4s, v6.4s
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x4ea11c23 // mov v3.16b, v1.16b
+	WORD $0x4e22cc43 // fmla v3.4s, v2.4s, v2.4s
+	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
+	WORD $0x6e22dc44 // fmul v4.4s, v2.4s, v2.4s
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x6e21fc81 // fdiv v1.4s, v4.4s, v1.4s
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	WORD $0x3dc18de3 // ldr q3, [x15, #1584]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x6ea3e446 // fcmgt v6.4s, v2.4s, v3.4s
+	WORD $0x6e651c86 // bsl v6.16b, v4.16b, v5.16b
+	WORD $0x6ea3e443 // fcmgt v3.4s, v2.4s, v3.4s
+	WORD $0x6e611c43 // bsl v3.16b, v2.16b, v1.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4e21d462 // fadd v2.4s, v3.4s, v1.4s
+	WORD $0x4ea1d441 // fsub v1.4s, v2.4s, v1.4s
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x6e22fc21 // fdiv v1.4s, v1.4s, v2.4s
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x6ea2e463 // fcmgt v3.4s, v3.4s, v2.4s
+	WORD $0x6e641c23 // bsl v3.16b, v1.16b, v4.16b
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x3dc08de5 // ldr q5, [x15, #560]
+	WORD $0x6e25dc45 // fmul v5.4s, v2.4s, v5.4s
+	WORD $0x6ea2e427 // fcmgt v7.4s, v1.4s, v2.4s
+	WORD $0x6e621ca7 // bsl v7.16b, v5.16b, v2.16b
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x6ea2e421 // fcmgt v1.4s, v1.4s, v2.4s
+	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
+	WORD $0x3dc095e5 // ldr q5, [x15, #592]
+	WORD $0x6ea584e5 // sub v5.4s, v7.4s, v5.4s
+	WORD $0x3dc099e8 // ldr q8, [x15, #608]
+	WORD $0x4e281ca8 // and v8.16b, v5.16b, v8.16b
+	WORD $0x6ea884e7 // sub v7.4s, v7.4s, v8.4s
+	WORD $0x4f2904a5 // sshr v5.4s, v5.4s, #23
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4ea1d4a1 // fsub v1.4s, v5.4s, v1.4s
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e24e448 // fcmeq v8.4s, v2.4s, v4.4s
+	WORD $0x6e611ca8 // bsl v8.16b, v5.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e5 // ldr q5, [x15, #96]
+	WORD $0x4e21e441 // fcmeq v1.4s, v2.4s, v1.4s
+	WORD $0x6e681ca1 // bsl v1.16b, v5.16b, v8.16b
+	WORD $0x3dc09de5 // ldr q5, [x15, #624]
+	WORD $0x4e25d445 // fadd v5.4s, v2.4s, v5.4s
+	WORD $0x6e24e442 // fcmge v2.4s, v2.4s, v4.4s
+	WORD $0x6e651c22 // bsl v2.16b, v1.16b, v5.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d4e1 // fsub v1.4s, v7.4s, v1.4s
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x6e21dc25 // fmul v5.4s, v1.4s, v1.4s
+	WORD $0x3dc0a1e7 // ldr q7, [x15, #640]
+	WORD $0x3dc0a5e8 // ldr q8, [x15, #656]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0a9e7 // ldr q7, [x15, #672]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x3dc0ade8 // ldr q8, [x15, #688]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0b1e7 // ldr q7, [x15, #704]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x3dc0b5e8 // ldr q8, [x15, #720]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0b9e7 // ldr q7, [x15, #736]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x3dc0bde8 // ldr q8, [x15, #752]
+	WORD $0x4e21cce8 // fmla v8.4s, v7.4s, v1.4s
+	WORD $0x3dc0c1e7 // ldr q7, [x15, #768]
+	WORD $0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
+	WORD $0x4e24cc41 // fmla v1.4s, v2.4s, v4.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e26d421 // fadd v1.4s, v1.4s, v6.4s
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAcoshF32(a *Args, first, n int)
+TEXT ·neonAcoshF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d402 // fsub v2.4s, v0.4s, v1.4s
+	WORD $0x4e22d443 // fadd v3.4s, v2.4s, v2.4s
+	WORD $0x4e22cc43 // fmla v3.4s, v2.4s, v2.4s
+	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x3dc18de3 // ldr q3, [x15, #1584]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x6ea3e406 // fcmgt v6.4s, v0.4s, v3.4s
+	WORD $0x6e651c86 // bsl v6.16b, v4.16b, v5.16b
+	WORD $0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e22d464 // fadd v4.4s, v3.4s, v2.4s
+	WORD $0x4ea2d482 // fsub v2.4s, v4.4s, v2.4s
+	WORD $0x4ea2d462 // fsub v2.4s, v3.4s, v2.4s
+	WORD $0x6e24fc42 // fdiv v2.4s, v2.4s, v4.4s
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x6ea4e463 // fcmgt v3.4s, v3.4s, v4.4s
+	WORD $0x6e651c43 // bsl v3.16b, v2.16b, v5.16b
+	WORD $0x3dc089e2 // ldr q2, [x15, #544]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x3dc08de7 // ldr q7, [x15, #560]
+	WORD $0x6e27dc87 // fmul v7.4s, v4.4s, v7.4s
+	WORD $0x6ea4e448 // fcmgt v8.4s, v2.4s, v4.4s
+	WORD $0x6e641ce8 // bsl v8.16b, v7.16b, v4.16b
+	WORD $0x3dc091e7 // ldr q7, [x15, #576]
+	WORD $0x6ea4e442 // fcmgt v2.4s, v2.4s, v4.4s
+	WORD $0x6e651ce2 // bsl v2.16b, v7.16b, v5.16b
+	WORD $0x3dc095e7 // ldr q7, [x15, #592]
+	WORD $0x6ea78507 // sub v7.4s, v8.4s, v7.4s
+	WORD $0x3dc099e9 // ldr q9, [x15, #608]
+	WORD $0x4e291ce9 // and v9.16b, v7.16b, v9.16b
+	WORD $0x6ea98508 // sub v8.4s, v8.4s, v9.4s
+	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4ea2d4e2 // fsub v2.4s, v7.4s, v2.4s
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e25e489 // fcmeq v9.4s, v4.4s, v5.4s
+	WORD $0x6e621ce9 // bsl v9.16b, v7.16b, v2.16b
+	WORD $0x3dc019e2 // ldr q2, [x15, #96]
+	WORD $0x3dc019e7 // ldr q7, [x15, #96]
+	WORD $0x4e22e482 // fcmeq v2.4s, v4.4s, v2.4s
+	WORD $0x6e691ce2 // bsl v2.16b, v7.16b, v9.16b
+	WORD $0x3dc09de7 // ldr q7, [x15, #624]
+	WORD $0x4e27d487 // fadd v7.4s, v4.4s, v7.4s
+	WORD $0x6e25e484 // fcmge v4.4s, v4.4s, v5.4s
+	WORD $0x6e671c44 // bsl v4.16b, v2.16b, v7.16b
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4ea2d502 // fsub v2.4s, v8.4s, v2.4s
+	WORD $0x3dc051e5 // ldr q5, [x15, #320]
+	WORD $0x6e22dc47 // fmul v7.4s, v2.4s, v2.4s
+	WORD $0x3dc0a1e8 // ldr q8, [x15, #640]
+	WORD $0x3dc0a5e9 // ldr q9, [x15, #656]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x3dc0ade9 // ldr q9, [x15, #688]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x3dc0b5e9 // ldr q9, [x15, #720]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x3dc0bde9 // ldr q9, [x15, #752]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x4e28cce2 // fmla v2.4s, v7.4s, v8.4s
+	WORD $0x4e25cc82 // fmla v2.4s, v4.4s, v5.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x3dc191e3 // ldr q3, [x15, #1600]
+	WORD $0x6e21e400 // fcmge v0.4s, v0.4s, v1.4s
+	WORD $0x6e631c40 // bsl v0.16b, v2.16b, v3.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d402 // fsub v2.4s, v0.4s, v1.4s
+	WORD $0x4e22d443 // fadd v3.4s, v2.4s, v2.4s
+	WORD $0x4e22cc43 // fmla v3.4s, v2.4s, v2.4s
+	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x3dc18de3 // ldr q3, [x15, #1584]
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x6ea3e406 // fcmgt v6.4s, v0.4s, v3.4s
+	WORD $0x6e651c86 // bsl v6.16b, v4.16b, v5.16b
+	WORD $0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e22d464 // fadd v4.4s, v3.4s, v2.4s
+	WORD $0x4ea2d482 // fsub v2.4s, v4.4s, v2.4s
+	WORD $0x4ea2d462 // fsub v2.4s, v3.4s, v2.4s
+	WORD $0x6e24fc42 // fdiv v2.4s, v2.4s, v4.4s
+	WORD $0x3dc019e3 // ldr q3, [x15, #96]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x6ea4e463 // fcmgt v3.4s, v3.4s, v4.4s
+	WORD $0x6e651c43 // bsl v3.16b, v2.16b, v5.16b
+	WORD $0x3dc089e2 // ldr q2, [x15, #544]
+	WORD $0x3dc015e5 // ldr q5, [x15, #80]
+	WORD $0x3dc08de7 // ldr q7, [x15, #560]
+	WORD $0x6e27dc87 // fmul v7.4s, v4.4s, v7.4s
+	WORD $0x6ea4e448 // fcmgt v8.4s, v2.4s, v4.4s
+	WORD $0x6e641ce8 // bsl v8.16b, v7.16b, v4.16b
+	WORD $0x3dc091e7 // ldr q7, [x15, #576]
+	WORD $0x6ea4e442 // fcmgt v2.4s, v2.4s, v4.4s
+	WORD $0x6e651ce2 // bsl v2.16b, v7.16b, v5.16b
+	WORD $0x3dc095e7 // ldr q7, [x15, #592]
+	WORD $0x6ea78507 // sub v7.4s, v8.4s, v7.4s
+	WORD $0x3dc099e9 // ldr q9, [x15, #608]
+	WORD $0x4e291ce9 // and v9.16b, v7.16b, v9.16b
+	WORD $0x6ea98508 // sub v8.4s, v8.4s, v9.4s
+	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4ea2d4e2 // fsub v2.4s, v7.4s, v2.4s
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e25e489 // fcmeq v9.4s, v4.4s, v5.4s
+	WORD $0x6e621ce9 // bsl v9.16b, v7.16b, v2.16b
+	WORD $0x3dc019e2 // ldr q2, [x15, #96]
+	WORD $0x3dc019e7 // ldr q7, [x15, #96]
+	WORD $0x4e22e482 // fcmeq v2.4s, v4.4s, v2.4s
+	WORD $0x6e691ce2 // bsl v2.16b, v7.16b, v9.16b
+	WORD $0x3dc09de7 // ldr q7, [x15, #624]
+	WORD $0x4e27d487 // fadd v7.4s, v4.4s, v7.4s
+	WORD $0x6e25e484 // fcmge v4.4s, v4.4s, v5.4s
+	WORD $0x6e671c44 // bsl v4.16b, v2.16b, v7.16b
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4ea2d502 // fsub v2.4s, v8.4s, v2.4s
+	WORD $0x3dc051e5 // ldr q5, [x15, #320]
+	WORD $0x6e22dc47 // fmul v7.4s, v2.4s, v2.4s
+	WORD $0x3dc0a1e8 // ldr q8, [x15, #640]
+	WORD $0x3dc0a5e9 // ldr q9, [x15, #656]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x3dc0ade9 // ldr q9, [x15, #688]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x3dc0b5e9 // ldr q9, [x15, #720]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x3dc0bde9 // ldr q9, [x15, #752]
+	WORD $0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
+	WORD $0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD $0x4e28cce2 // fmla v2.4s, v7.4s, v8.4s
+	WORD $0x4e25cc82 // fmla v2.4s, v4.4s, v5.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x3dc191e3 // ldr q3, [x15, #1600]
+	WORD $0x6e21e400 // fcmge v0.4s, v0.4s, v1.4s
+	WORD $0x6e631c40 // bsl v0.16b, v2.16b, v3.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
+	ADD $32, R3
+	ADD R5, R4
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
+// func neonAtanhF32(a *Args, first, n int)
+TEXT ·neonAtanhF32(SB), NOSPLIT, $0-24
+	MOVD $neonConstants<>(SB), R15
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<5, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x4e21d422 // fadd v2.4s, v1.4s, v1.4s
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x6e21fc41 // fdiv v1.4s, v2.4s, v1.4s
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e22d423 // fadd v3.4s, v1.4s, v2.4s
+	WORD $0x4ea2d462 // fsub v2.4s, v3.4s, v2.4s
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	WORD $0x6e23fc21 // fdiv v1.4s, v1.4s, v3.4s
+	WORD $0x3dc019e2 // ldr q2, [x15, #96]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x6ea3e442 // fcmgt v2.4s, v2.4s, v3.4s
+	WORD $0x6e641c22 // bsl v2.16b, v1.16b, v4.16b
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x3dc08de5 // ldr q5, [x15, #560]
+	WORD $0x6e25dc65 // fmul v5.4s, v3.4s, v5.4s
+	WORD $0x6ea3e426 // fcmgt v6.4s, v1.4s, v3.4s
+	WORD $0x6e631ca6 // bsl v6.16b, v5.16b, v3.16b
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x6ea3e421 // fcmgt v1.4s, v1.4s, v3.4s
+	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
+	WORD $0x3dc095e5 // ldr q5, [x15, #592]
+	WORD $0x6ea584c5 // sub v5.4s, v6.4s, v5.4s
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e271ca7 // and v7.16b, v5.16b, v7.16b
+	WORD $0x6ea784c6 // sub v6.4s, v6.4s, v7.4s
+	WORD $0x4f2904a5 // sshr v5.4s, v5.4s, #23
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4ea1d4a1 // fsub v1.4s, v5.4s, v1.4s
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e24e467 // fcmeq v7.4s, v3.4s, v4.4s
+	WORD $0x6e611ca7 // bsl v7.16b, v5.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e5 // ldr q5, [x15, #96]
+	WORD $0x4e21e461 // fcmeq v1.4s, v3.4s, v1.4s
+	WORD $0x6e671ca1 // bsl v1.16b, v5.16b, v7.16b
+	WORD $0x3dc09de5 // ldr q5, [x15, #624]
+	WORD $0x4e25d465 // fadd v5.4s, v3.4s, v5.4s
+	WORD $0x6e24e463 // fcmge v3.4s, v3.4s, v4.4s
+	WORD $0x6e651c23 // bsl v3.16b, v1.16b, v5.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d4c1 // fsub v1.4s, v6.4s, v1.4s
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x6e21dc25 // fmul v5.4s, v1.4s, v1.4s
+	WORD $0x3dc0a1e6 // ldr q6, [x15, #640]
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0a9e6 // ldr q6, [x15, #672]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0b1e6 // ldr q6, [x15, #704]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0b9e6 // ldr q6, [x15, #736]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0c1e6 // ldr q6, [x15, #768]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x4e26cca1 // fmla v1.4s, v5.4s, v6.4s
+	WORD $0x4e24cc61 // fmla v1.4s, v3.4s, v4.4s
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	WORD $0x3dc065e2 // ldr q2, [x15, #400]
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x3dc039e1 // ldr q1, [x15, #224]
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x4e21d422 // fadd v2.4s, v1.4s, v1.4s
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x6e21fc41 // fdiv v1.4s, v2.4s, v1.4s
+	WORD $0x3dc00de2 // ldr q2, [x15, #48]
+	WORD $0x4e22d423 // fadd v3.4s, v1.4s, v2.4s
+	WORD $0x4ea2d462 // fsub v2.4s, v3.4s, v2.4s
+	WORD $0x4ea2d421 // fsub v1.4s, v1.4s, v2.4s
+	WORD $0x6e23fc21 // fdiv v1.4s, v1.4s, v3.4s
+	WORD $0x3dc019e2 // ldr q2, [x15, #96]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x6ea3e442 // fcmgt v2.4s, v2.4s, v3.4s
+	WORD $0x6e641c22 // bsl v2.16b, v1.16b, v4.16b
+	WORD $0x3dc089e1 // ldr q1, [x15, #544]
+	WORD $0x3dc015e4 // ldr q4, [x15, #80]
+	WORD $0x3dc08de5 // ldr q5, [x15, #560]
+	WORD $0x6e25dc65 // fmul v5.4s, v3.4s, v5.4s
+	WORD $0x6ea3e426 // fcmgt v6.4s, v1.4s, v3.4s
+	WORD $0x6e631ca6 // bsl v6.16b, v5.16b, v3.16b
+	WORD $0x3dc091e5 // ldr q5, [x15, #576]
+	WORD $0x6ea3e421 // fcmgt v1.4s, v1.4s, v3.4s
+	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
+	WORD $0x3dc095e5 // ldr q5, [x15, #592]
+	WORD $0x6ea584c5 // sub v5.4s, v6.4s, v5.4s
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e271ca7 // and v7.16b, v5.16b, v7.16b
+	WORD $0x6ea784c6 // sub v6.4s, v6.4s, v7.4s
+	WORD $0x4f2904a5 // sshr v5.4s, v5.4s, #23
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4ea1d4a1 // fsub v1.4s, v5.4s, v1.4s
+	WORD $0x3dc099e5 // ldr q5, [x15, #608]
+	WORD $0x4e24e467 // fcmeq v7.4s, v3.4s, v4.4s
+	WORD $0x6e611ca7 // bsl v7.16b, v5.16b, v1.16b
+	WORD $0x3dc019e1 // ldr q1, [x15, #96]
+	WORD $0x3dc019e5 // ldr q5, [x15, #96]
+	WORD $0x4e21e461 // fcmeq v1.4s, v3.4s, v1.4s
+	WORD $0x6e671ca1 // bsl v1.16b, v5.16b, v7.16b
+	WORD $0x3dc09de5 // ldr q5, [x15, #624]
+	WORD $0x4e25d465 // fadd v5.4s, v3.4s, v5.4s
+	WORD $0x6e24e463 // fcmge v3.4s, v3.4s, v4.4s
+	WORD $0x6e651c23 // bsl v3.16b, v1.16b, v5.16b
+	WORD $0x3dc00de1 // ldr q1, [x15, #48]
+	WORD $0x4ea1d4c1 // fsub v1.4s, v6.4s, v1.4s
+	WORD $0x3dc051e4 // ldr q4, [x15, #320]
+	WORD $0x6e21dc25 // fmul v5.4s, v1.4s, v1.4s
+	WORD $0x3dc0a1e6 // ldr q6, [x15, #640]
+	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0a9e6 // ldr q6, [x15, #672]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0b1e6 // ldr q6, [x15, #704]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0b9e6 // ldr q6, [x15, #736]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
+	WORD $0x4e21ccc7 // fmla v7.4s, v6.4s, v1.4s
+	WORD $0x3dc0c1e6 // ldr q6, [x15, #768]
+	WORD $0x4e21cce6 // fmla v6.4s, v7.4s, v1.4s
+	WORD $0x4e26cca1 // fmla v1.4s, v5.4s, v6.4s
+	WORD $0x4e24cc61 // fmla v1.4s, v3.4s, v4.4s
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	WORD $0x3dc065e2 // ldr q2, [x15, #400]
+	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
+	WORD $0x3dc011e2 // ldr q2, [x15, #64]
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0x4ea01c20 // orr v0.16b, v1.16b, v0.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
 	ADD $32, R3
 	ADD R5, R4
 	SUB $1, R2
@@ -6583,546 +8247,233 @@ TEXT ·neonPowF32(SB), NOSPLIT, $0-24
 loop1:
 	WORD $0x3dc00080 // ldr q0, [x4]
 	WORD $0x3dc000c1 // ldr q1, [x6]
-	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
-	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
-	WORD $0x3dc025e4 // ldr q4, [x15, #144]
-	WORD $0x4e64e445 // fcmeq v5.2d, v2.2d, v4.2d
-	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
-	WORD $0x3dc071e5 // ldr q5, [x15, #448]
-	WORD $0x4ee0d846 // fcmeq v6.2d, v2.2d, #0.0
-	WORD $0x4e261ca5 // and v5.16b, v5.16b, v6.16b
-	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
-	WORD $0x6ee0c845 // fcmge v5.2d, v2.2d, #0.0
-	WORD $0x6e2058a5 // not v5.16b, v5.16b
-	WORD $0x3dc075e6 // ldr q6, [x15, #464]
-	WORD $0x4e251cc5 // and v5.16b, v6.16b, v5.16b
-	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
-	WORD $0x3dc079e5 // ldr q5, [x15, #480]
-	WORD $0x4ee58442 // add v2.2d, v2.2d, v5.2d
-	WORD $0x6f4c0445 // ushr v5.2d, v2.2d, #52
-	WORD $0x3dc07de6 // ldr q6, [x15, #496]
-	WORD $0x6ee684a5 // sub v5.2d, v5.2d, v6.2d
-	WORD $0x4e61d8a5 // scvtf v5.2d, v5.2d
-	WORD $0x3dc081e6 // ldr q6, [x15, #512]
-	WORD $0x4e261c42 // and v2.16b, v2.16b, v6.16b
-	WORD $0x3dc085e6 // ldr q6, [x15, #528]
-	WORD $0x4ee68442 // add v2.2d, v2.2d, v6.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee6d446 // fsub v6.2d, v2.2d, v6.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e67d442 // fadd v2.2d, v2.2d, v7.2d
-	WORD $0x6e62fcc2 // fdiv v2.2d, v6.2d, v2.2d
-	WORD $0x6e62dc46 // fmul v6.2d, v2.2d, v2.2d
-	WORD $0x3dc089e7 // ldr q7, [x15, #544]
-	WORD $0x3dc08de8 // ldr q8, [x15, #560]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc091e7 // ldr q7, [x15, #576]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc095e8 // ldr q8, [x15, #592]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc099e7 // ldr q7, [x15, #608]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc09de8 // ldr q8, [x15, #624]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x4e68cc45 // fmla v5.2d, v2.2d, v8.2d
-	WORD $0x4e64d4a2 // fadd v2.2d, v5.2d, v4.2d
-	WORD $0x6e62dc62 // fmul v2.2d, v3.2d, v2.2d
-	WORD $0x3dc045e4 // ldr q4, [x15, #272]
-	WORD $0x4ee4f442 // fmin v2.2d, v2.2d, v4.2d
-	WORD $0x3dc049e4 // ldr q4, [x15, #288]
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4e64d444 // fadd v4.2d, v2.2d, v4.2d
-	WORD $0x3dc04de5 // ldr q5, [x15, #304]
-	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
-	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
-	WORD $0x3dc051e5 // ldr q5, [x15, #320]
-	WORD $0x3dc055e6 // ldr q6, [x15, #336]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x3dc059e5 // ldr q5, [x15, #352]
-	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
-	WORD $0x3dc05de6 // ldr q6, [x15, #368]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x3dc061e5 // ldr q5, [x15, #384]
-	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
-	WORD $0x3dc065e6 // ldr q6, [x15, #400]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x3dc069e5 // ldr q5, [x15, #416]
-	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
-	WORD $0x3dc06de6 // ldr q6, [x15, #432]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x4f745482 // shl v2.2d, v4.2d, #52
-	WORD $0x4ee284c2 // add v2.2d, v6.2d, v2.2d
-	WORD $0x4ee0d863 // fcmeq v3.2d, v3.2d, #0.0
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e621c83 // bsl v3.16b, v4.16b, v2.16b
-	WORD $0x0e616862 // fcvtn v2.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x3dc025e3 // ldr q3, [x15, #144]
-	WORD $0x4e63e404 // fcmeq v4.2d, v0.2d, v3.2d
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x3dc071e4 // ldr q4, [x15, #448]
-	WORD $0x4ee0d805 // fcmeq v5.2d, v0.2d, #0.0
-	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
-	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
-	WORD $0x6ee0c804 // fcmge v4.2d, v0.2d, #0.0
-	WORD $0x6e205884 // not v4.16b, v4.16b
-	WORD $0x3dc075e5 // ldr q5, [x15, #464]
-	WORD $0x4e241ca4 // and v4.16b, v5.16b, v4.16b
-	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
-	WORD $0x3dc079e4 // ldr q4, [x15, #480]
-	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
-	WORD $0x6f4c0404 // ushr v4.2d, v0.2d, #52
-	WORD $0x3dc07de5 // ldr q5, [x15, #496]
-	WORD $0x6ee58484 // sub v4.2d, v4.2d, v5.2d
-	WORD $0x4e61d884 // scvtf v4.2d, v4.2d
-	WORD $0x3dc081e5 // ldr q5, [x15, #512]
-	WORD $0x4e251c00 // and v0.16b, v0.16b, v5.16b
-	WORD $0x3dc085e5 // ldr q5, [x15, #528]
-	WORD $0x4ee58400 // add v0.2d, v0.2d, v5.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4ee5d405 // fsub v5.2d, v0.2d, v5.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
-	WORD $0x6e60fca0 // fdiv v0.2d, v5.2d, v0.2d
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x3dc089e6 // ldr q6, [x15, #544]
+	WORD $0x3dc015e2 // ldr q2, [x15, #80]
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x3dc189e4 // ldr q4, [x15, #1568]
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc015e6 // ldr q6, [x15, #80]
 	WORD $0x3dc08de7 // ldr q7, [x15, #560]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc091e6 // ldr q6, [x15, #576]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc095e7 // ldr q7, [x15, #592]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc099e6 // ldr q6, [x15, #608]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc09de7 // ldr q7, [x15, #624]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x4e67cc04 // fmla v4.2d, v0.2d, v7.2d
-	WORD $0x4e63d480 // fadd v0.2d, v4.2d, v3.2d
-	WORD $0x6e60dc20 // fmul v0.2d, v1.2d, v0.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f400 // fmin v0.2d, v0.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d403 // fadd v3.2d, v0.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x4f745460 // shl v0.2d, v3.2d, #52
-	WORD $0x4ee084a0 // add v0.2d, v5.2d, v0.2d
-	WORD $0x4ee0d821 // fcmeq v1.2d, v1.2d, #0.0
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x6e601c61 // bsl v1.16b, v3.16b, v0.16b
-	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
-	WORD $0x3d800062 // str q2, [x3]
-	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x3dc004c1 // ldr q1, [x6, #16]
-	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
-	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
-	WORD $0x3dc025e4 // ldr q4, [x15, #144]
-	WORD $0x4e64e445 // fcmeq v5.2d, v2.2d, v4.2d
-	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
-	WORD $0x3dc071e5 // ldr q5, [x15, #448]
-	WORD $0x4ee0d846 // fcmeq v6.2d, v2.2d, #0.0
-	WORD $0x4e261ca5 // and v5.16b, v5.16b, v6.16b
-	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
-	WORD $0x6ee0c845 // fcmge v5.2d, v2.2d, #0.0
-	WORD $0x6e2058a5 // not v5.16b, v5.16b
-	WORD $0x3dc075e6 // ldr q6, [x15, #464]
-	WORD $0x4e251cc5 // and v5.16b, v6.16b, v5.16b
-	WORD $0x4ea51c84 // orr v4.16b, v4.16b, v5.16b
-	WORD $0x3dc079e5 // ldr q5, [x15, #480]
-	WORD $0x4ee58442 // add v2.2d, v2.2d, v5.2d
-	WORD $0x6f4c0445 // ushr v5.2d, v2.2d, #52
-	WORD $0x3dc07de6 // ldr q6, [x15, #496]
-	WORD $0x6ee684a5 // sub v5.2d, v5.2d, v6.2d
-	WORD $0x4e61d8a5 // scvtf v5.2d, v5.2d
-	WORD $0x3dc081e6 // ldr q6, [x15, #512]
-	WORD $0x4e261c42 // and v2.16b, v2.16b, v6.16b
-	WORD $0x3dc085e6 // ldr q6, [x15, #528]
-	WORD $0x4ee68442 // add v2.2d, v2.2d, v6.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee6d446 // fsub v6.2d, v2.2d, v6.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e67d442 // fadd v2.2d, v2.2d, v7.2d
-	WORD $0x6e62fcc2 // fdiv v2.2d, v6.2d, v2.2d
-	WORD $0x6e62dc46 // fmul v6.2d, v2.2d, v2.2d
-	WORD $0x3dc089e7 // ldr q7, [x15, #544]
-	WORD $0x3dc08de8 // ldr q8, [x15, #560]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
+	WORD $0x6e27dc07 // fmul v7.4s, v0.4s, v7.4s
+	WORD $0x6ea0e4a8 // fcmgt v8.4s, v5.4s, v0.4s
+	WORD $0x6e601ce8 // bsl v8.16b, v7.16b, v0.16b
 	WORD $0x3dc091e7 // ldr q7, [x15, #576]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc095e8 // ldr q8, [x15, #592]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc099e7 // ldr q7, [x15, #608]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc09de8 // ldr q8, [x15, #624]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x4e68cc45 // fmla v5.2d, v2.2d, v8.2d
-	WORD $0x4e64d4a2 // fadd v2.2d, v5.2d, v4.2d
-	WORD $0x6e62dc62 // fmul v2.2d, v3.2d, v2.2d
-	WORD $0x3dc045e4 // ldr q4, [x15, #272]
-	WORD $0x4ee4f442 // fmin v2.2d, v2.2d, v4.2d
-	WORD $0x3dc049e4 // ldr q4, [x15, #288]
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4e64d444 // fadd v4.2d, v2.2d, v4.2d
-	WORD $0x3dc04de5 // ldr q5, [x15, #304]
-	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
-	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
-	WORD $0x3dc051e5 // ldr q5, [x15, #320]
-	WORD $0x3dc055e6 // ldr q6, [x15, #336]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x3dc059e5 // ldr q5, [x15, #352]
-	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
-	WORD $0x3dc05de6 // ldr q6, [x15, #368]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x3dc061e5 // ldr q5, [x15, #384]
-	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
-	WORD $0x3dc065e6 // ldr q6, [x15, #400]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x3dc069e5 // ldr q5, [x15, #416]
-	WORD $0x4e62ccc5 // fmla v5.2d, v6.2d, v2.2d
-	WORD $0x3dc06de6 // ldr q6, [x15, #432]
-	WORD $0x4e62cca6 // fmla v6.2d, v5.2d, v2.2d
-	WORD $0x4f745482 // shl v2.2d, v4.2d, #52
-	WORD $0x4ee284c2 // add v2.2d, v6.2d, v2.2d
-	WORD $0x4ee0d863 // fcmeq v3.2d, v3.2d, #0.0
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e621c83 // bsl v3.16b, v4.16b, v2.16b
-	WORD $0x0e616862 // fcvtn v2.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x3dc025e3 // ldr q3, [x15, #144]
-	WORD $0x4e63e404 // fcmeq v4.2d, v0.2d, v3.2d
-	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
-	WORD $0x3dc071e4 // ldr q4, [x15, #448]
-	WORD $0x4ee0d805 // fcmeq v5.2d, v0.2d, #0.0
-	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
-	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
-	WORD $0x6ee0c804 // fcmge v4.2d, v0.2d, #0.0
-	WORD $0x6e205884 // not v4.16b, v4.16b
-	WORD $0x3dc075e5 // ldr q5, [x15, #464]
-	WORD $0x4e241ca4 // and v4.16b, v5.16b, v4.16b
-	WORD $0x4ea41c63 // orr v3.16b, v3.16b, v4.16b
-	WORD $0x3dc079e4 // ldr q4, [x15, #480]
-	WORD $0x4ee48400 // add v0.2d, v0.2d, v4.2d
-	WORD $0x6f4c0404 // ushr v4.2d, v0.2d, #52
-	WORD $0x3dc07de5 // ldr q5, [x15, #496]
-	WORD $0x6ee58484 // sub v4.2d, v4.2d, v5.2d
-	WORD $0x4e61d884 // scvtf v4.2d, v4.2d
-	WORD $0x3dc081e5 // ldr q5, [x15, #512]
-	WORD $0x4e251c00 // and v0.16b, v0.16b, v5.16b
-	WORD $0x3dc085e5 // ldr q5, [x15, #528]
-	WORD $0x4ee58400 // add v0.2d, v0.2d, v5.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x4ee5d405 // fsub v5.2d, v0.2d, v5.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
-	WORD $0x6e60fca0 // fdiv v0.2d, v5.2d, v0.2d
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x3dc089e6 // ldr q6, [x15, #544]
-	WORD $0x3dc08de7 // ldr q7, [x15, #560]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc091e6 // ldr q6, [x15, #576]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x6ea0e4a5 // fcmgt v5.4s, v5.4s, v0.4s
+	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
 	WORD $0x3dc095e7 // ldr q7, [x15, #592]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc099e6 // ldr q6, [x15, #608]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
+	WORD $0x6ea78507 // sub v7.4s, v8.4s, v7.4s
+	WORD $0x3dc099e9 // ldr q9, [x15, #608]
+	WORD $0x4e291ce9 // and v9.16b, v7.16b, v9.16b
+	WORD $0x6ea98508 // sub v8.4s, v8.4s, v9.4s
+	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4ea5d4e5 // fsub v5.4s, v7.4s, v5.4s
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e26e409 // fcmeq v9.4s, v0.4s, v6.4s
+	WORD $0x6e651ce9 // bsl v9.16b, v7.16b, v5.16b
+	WORD $0x3dc019e5 // ldr q5, [x15, #96]
+	WORD $0x3dc019e7 // ldr q7, [x15, #96]
+	WORD $0x4e25e405 // fcmeq v5.4s, v0.4s, v5.4s
+	WORD $0x6e691ce5 // bsl v5.16b, v7.16b, v9.16b
 	WORD $0x3dc09de7 // ldr q7, [x15, #624]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x4e67cc04 // fmla v4.2d, v0.2d, v7.2d
-	WORD $0x4e63d480 // fadd v0.2d, v4.2d, v3.2d
-	WORD $0x6e60dc20 // fmul v0.2d, v1.2d, v0.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f400 // fmin v0.2d, v0.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d403 // fadd v3.2d, v0.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e60cca4 // fmla v4.2d, v5.2d, v0.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e60cc85 // fmla v5.2d, v4.2d, v0.2d
-	WORD $0x4f745460 // shl v0.2d, v3.2d, #52
-	WORD $0x4ee084a0 // add v0.2d, v5.2d, v0.2d
-	WORD $0x4ee0d821 // fcmeq v1.2d, v1.2d, #0.0
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
+	WORD $0x4e27d407 // fadd v7.4s, v0.4s, v7.4s
+	WORD $0x6e26e400 // fcmge v0.4s, v0.4s, v6.4s
+	WORD $0x6e671ca0 // bsl v0.16b, v5.16b, v7.16b
+	WORD $0x4ea3d505 // fsub v5.4s, v8.4s, v3.4s
+	WORD $0x4e24d4a6 // fadd v6.4s, v5.4s, v4.4s
+	WORD $0x6e26fc67 // fdiv v7.4s, v3.4s, v6.4s
+	WORD $0x6e27dca8 // fmul v8.4s, v5.4s, v7.4s
+	WORD $0x4ea4d4c4 // fsub v4.4s, v6.4s, v4.4s
+	WORD $0x4ea4d4a4 // fsub v4.4s, v5.4s, v4.4s
+	WORD $0x4ea6cd05 // fmls v5.4s, v8.4s, v6.4s
+	WORD $0x4ea4cd05 // fmls v5.4s, v8.4s, v4.4s
+	WORD $0x6e28dd04 // fmul v4.4s, v8.4s, v8.4s
+	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
+	WORD $0x4e24cca5 // fmla v5.4s, v5.4s, v4.4s
+	WORD $0x3dc195e6 // ldr q6, [x15, #1616]
+	WORD $0x6e26dd07 // fmul v7.4s, v8.4s, v6.4s
+	WORD $0x4e27d409 // fadd v9.4s, v0.4s, v7.4s
+	WORD $0x3dc011ea // ldr q10, [x15, #64]
+	WORD $0x6e2a1cea // eor v10.16b, v7.16b, v10.16b
+	WORD $0x4e26cd0a // fmla v10.4s, v8.4s, v6.4s
+	WORD $0x4ea9d400 // fsub v0.4s, v0.4s, v9.4s
+	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
+	WORD $0x4e20d540 // fadd v0.4s, v10.4s, v0.4s
+	WORD $0x3dc199e7 // ldr q7, [x15, #1632]
+	WORD $0x4e26cca0 // fmla v0.4s, v5.4s, v6.4s
+	WORD $0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	WORD $0x6e24dd05 // fmul v5.4s, v8.4s, v4.4s
+	WORD $0x3dc19de6 // ldr q6, [x15, #1648]
+	WORD $0x3dc1a1e7 // ldr q7, [x15, #1664]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc1a5e6 // ldr q6, [x15, #1680]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x3dc1a9e7 // ldr q7, [x15, #1696]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x4e27cca0 // fmla v0.4s, v5.4s, v7.4s
+	WORD $0x6ea0e464 // fcmgt v4.4s, v3.4s, v0.4s
+	WORD $0x6e621c04 // bsl v4.16b, v0.16b, v2.16b
+	WORD $0x4e24d520 // fadd v0.4s, v9.4s, v4.4s
+	WORD $0x4ea0d525 // fsub v5.4s, v9.4s, v0.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x6e20dc25 // fmul v5.4s, v1.4s, v0.4s
+	WORD $0x3dc011e6 // ldr q6, [x15, #64]
+	WORD $0x6e261ca6 // eor v6.16b, v5.16b, v6.16b
+	WORD $0x4e20cc26 // fmla v6.4s, v1.4s, v0.4s
+	WORD $0x4e24cc26 // fmla v6.4s, v1.4s, v4.4s
+	WORD $0x3dc039e0 // ldr q0, [x15, #224]
+	WORD $0x4e201cc0 // and v0.16b, v6.16b, v0.16b
+	WORD $0x6ea0e460 // fcmgt v0.4s, v3.4s, v0.4s
+	WORD $0x6e621cc0 // bsl v0.16b, v6.16b, v2.16b
+	WORD $0x3dc1ade4 // ldr q4, [x15, #1712]
+	WORD $0x4ea4f4a4 // fmin v4.4s, v5.4s, v4.4s
+	WORD $0x3dc1b1e5 // ldr q5, [x15, #1728]
+	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
+	WORD $0x4e218885 // frintn v5.4s, v4.4s
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	WORD $0x4e20d480 // fadd v0.4s, v4.4s, v0.4s
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x3dc079e6 // ldr q6, [x15, #480]
+	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x4e20ccc4 // fmla v4.4s, v6.4s, v0.4s
+	WORD $0x3dc081e6 // ldr q6, [x15, #512]
+	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4e20ccc4 // fmla v4.4s, v6.4s, v0.4s
+	WORD $0x3dc051e6 // ldr q6, [x15, #320]
+	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
+	WORD $0x4ea31c64 // mov v4.16b, v3.16b
+	WORD $0x4e20ccc4 // fmla v4.4s, v6.4s, v0.4s
+	WORD $0x4ea1b8a0 // fcvtzs v0.4s, v5.4s
+	WORD $0x4f3f0405 // sshr v5.4s, v0.4s, #1
+	WORD $0x3dc069e6 // ldr q6, [x15, #416]
+	WORD $0x4ea684a6 // add v6.4s, v5.4s, v6.4s
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	WORD $0x6ea58400 // sub v0.4s, v0.4s, v5.4s
+	WORD $0x3dc069e5 // ldr q5, [x15, #416]
+	WORD $0x4ea58400 // add v0.4s, v0.4s, v5.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc80 // fmul v0.4s, v4.4s, v0.4s
+	WORD $0x4e22e421 // fcmeq v1.4s, v1.4s, v2.4s
 	WORD $0x6e601c61 // bsl v1.16b, v3.16b, v0.16b
-	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
-	WORD $0x3d800462 // str q2, [x3, #16]
-	ADD $32, R3
-	ADD R5, R4
-	ADD R7, R6
-	SUB $1, R2
-	CBNZ R2, loop1
-done2:
-	RET
-
-// func neonAtanF32(a *Args, first, n int)
-TEXT ·neonAtanF32(SB), NOSPLIT, $0-24
-	MOVD $neonConstants<>(SB), R15
-	MOVD a+0(FP), R0
-	MOVD first+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD 0(R0), R3
-	ADD R1<<5, R3
-	MOVD 16(R0), R4
-	MOVD 24(R0), R5
-	MUL R1, R5, R12
-	ADD R12, R4
-	CBZ R2, done2
-loop1:
-	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
-	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
-	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
 	WORD $0x3d800061 // str q1, [x3]
 	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x3dc015e2 // ldr q2, [x15, #80]
+	WORD $0x3dc00de3 // ldr q3, [x15, #48]
+	WORD $0x3dc189e4 // ldr q4, [x15, #1568]
+	WORD $0x3dc089e5 // ldr q5, [x15, #544]
+	WORD $0x3dc015e6 // ldr q6, [x15, #80]
+	WORD $0x3dc08de7 // ldr q7, [x15, #560]
+	WORD $0x6e27dc07 // fmul v7.4s, v0.4s, v7.4s
+	WORD $0x6ea0e4a8 // fcmgt v8.4s, v5.4s, v0.4s
+	WORD $0x6e601ce8 // bsl v8.16b, v7.16b, v0.16b
+	WORD $0x3dc091e7 // ldr q7, [x15, #576]
+	WORD $0x6ea0e4a5 // fcmgt v5.4s, v5.4s, v0.4s
 	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
-	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
-	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x3dc095e7 // ldr q7, [x15, #592]
+	WORD $0x6ea78507 // sub v7.4s, v8.4s, v7.4s
+	WORD $0x3dc099e9 // ldr q9, [x15, #608]
+	WORD $0x4e291ce9 // and v9.16b, v7.16b, v9.16b
+	WORD $0x6ea98508 // sub v8.4s, v8.4s, v9.4s
+	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4ea5d4e5 // fsub v5.4s, v7.4s, v5.4s
+	WORD $0x3dc099e7 // ldr q7, [x15, #608]
+	WORD $0x4e26e409 // fcmeq v9.4s, v0.4s, v6.4s
+	WORD $0x6e651ce9 // bsl v9.16b, v7.16b, v5.16b
+	WORD $0x3dc019e5 // ldr q5, [x15, #96]
+	WORD $0x3dc019e7 // ldr q7, [x15, #96]
+	WORD $0x4e25e405 // fcmeq v5.4s, v0.4s, v5.4s
+	WORD $0x6e691ce5 // bsl v5.16b, v7.16b, v9.16b
+	WORD $0x3dc09de7 // ldr q7, [x15, #624]
+	WORD $0x4e27d407 // fadd v7.4s, v0.4s, v7.4s
+	WORD $0x6e26e400 // fcmge v0.4s, v0.4s, v6.4s
+	WORD $0x6e671ca0 // bsl v0.16b, v5.16b, v7.16b
+	WORD $0x4ea3d505 // fsub v5.4s, v8.4s, v3.4s
+	WORD $0x4e24d4a6 // fadd v6.4s, v5.4s, v4.4s
+	WORD $0x6e26fc67 // fdiv v7.4s, v3.4s, v6.4s
+	WORD $0x6e27dca8 // fmul v8.4s, v5.4s, v7.4s
+	WORD $0x4ea4d4c4 // fsub v4.4s, v6.4s, v4.4s
+	WORD $0x4ea4d4a4 // fsub v4.4s, v5.4s, v4.4s
+	WORD $0x4ea6cd05 // fmls v5.4s, v8.4s, v6.4s
+	WORD $0x4ea4cd05 // fmls v5.4s, v8.4s, v4.4s
+	WORD $0x6e28dd04 // fmul v4.4s, v8.4s, v8.4s
+	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
+	WORD $0x4e24cca5 // fmla v5.4s, v5.4s, v4.4s
+	WORD $0x3dc195e6 // ldr q6, [x15, #1616]
+	WORD $0x6e26dd07 // fmul v7.4s, v8.4s, v6.4s
+	WORD $0x4e27d409 // fadd v9.4s, v0.4s, v7.4s
+	WORD $0x3dc011ea // ldr q10, [x15, #64]
+	WORD $0x6e2a1cea // eor v10.16b, v7.16b, v10.16b
+	WORD $0x4e26cd0a // fmla v10.4s, v8.4s, v6.4s
+	WORD $0x4ea9d400 // fsub v0.4s, v0.4s, v9.4s
+	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
+	WORD $0x4e20d540 // fadd v0.4s, v10.4s, v0.4s
+	WORD $0x3dc199e7 // ldr q7, [x15, #1632]
+	WORD $0x4e26cca0 // fmla v0.4s, v5.4s, v6.4s
+	WORD $0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	WORD $0x6e24dd05 // fmul v5.4s, v8.4s, v4.4s
+	WORD $0x3dc19de6 // ldr q6, [x15, #1648]
+	WORD $0x3dc1a1e7 // ldr q7, [x15, #1664]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x3dc1a5e6 // ldr q6, [x15, #1680]
+	WORD $0x4e24cce6 // fmla v6.4s, v7.4s, v4.4s
+	WORD $0x3dc1a9e7 // ldr q7, [x15, #1696]
+	WORD $0x4e24ccc7 // fmla v7.4s, v6.4s, v4.4s
+	WORD $0x4e27cca0 // fmla v0.4s, v5.4s, v7.4s
+	WORD $0x6ea0e464 // fcmgt v4.4s, v3.4s, v0.4s
+	WORD $0x6e621c04 // bsl v4.16b, v0.16b, v2.16b
+	WORD $0x4e24d520 // fadd v0.4s, v9.4s, v4.4s
+	WORD $0x4ea0d525 // fsub v5.4s, v9.4s, v0.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x6e20dc25 // fmul v5.4s, v1.4s, v0.4s
+	WORD $0x3dc011e6 // ldr q6, [x15, #64]
+	WORD $0x6e261ca6 // eor v6.16b, v5.16b, v6.16b
+	WORD $0x4e20cc26 // fmla v6.4s, v1.4s, v0.4s
+	WORD $0x4e24cc26 // fmla v6.4s, v1.4s, v4.4s
+	WORD $0x3dc039e0 // ldr q0, [x15, #224]
+	WORD $0x4e201cc0 // and v0.16b, v6.16b, v0.16b
+	WORD $0x6ea0e460 // fcmgt v0.4s, v3.4s, v0.4s
+	WORD $0x6e621cc0 // bsl v0.16b, v6.16b, v2.16b
+	WORD $0x3dc1ade4 // ldr q4, [x15, #1712]
+	WORD $0x4ea4f4a4 // fmin v4.4s, v5.4s, v4.4s
+	WORD $0x3dc1b1e5 // ldr q5, [x15, #1728]
+	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
+	WORD $0x4e218885 // frintn v5.4s, v4.4s
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	WORD $0x4e20d480 // fadd v0.4s, v4.4s, v0.4s
+	WORD $0x3dc075e4 // ldr q4, [x15, #464]
+	WORD $0x3dc079e6 // ldr q6, [x15, #480]
+	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
+	WORD $0x3dc07de4 // ldr q4, [x15, #496]
+	WORD $0x4e20ccc4 // fmla v4.4s, v6.4s, v0.4s
+	WORD $0x3dc081e6 // ldr q6, [x15, #512]
+	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
+	WORD $0x3dc085e4 // ldr q4, [x15, #528]
+	WORD $0x4e20ccc4 // fmla v4.4s, v6.4s, v0.4s
+	WORD $0x3dc051e6 // ldr q6, [x15, #320]
+	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
+	WORD $0x4ea31c64 // mov v4.16b, v3.16b
+	WORD $0x4e20ccc4 // fmla v4.4s, v6.4s, v0.4s
+	WORD $0x4ea1b8a0 // fcvtzs v0.4s, v5.4s
+	WORD $0x4f3f0405 // sshr v5.4s, v0.4s, #1
+	WORD $0x3dc069e6 // ldr q6, [x15, #416]
+	WORD $0x4ea684a6 // add v6.4s, v5.4s, v6.4s
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	WORD $0x6ea58400 // sub v0.4s, v0.4s, v5.4s
+	WORD $0x3dc069e5 // ldr q5, [x15, #416]
+	WORD $0x4ea58400 // add v0.4s, v0.4s, v5.4s
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x6e20dc80 // fmul v0.4s, v4.4s, v0.4s
+	WORD $0x4e22e421 // fcmeq v1.4s, v1.4s, v2.4s
+	WORD $0x6e601c61 // bsl v1.16b, v3.16b, v0.16b
 	WORD $0x3d800461 // str q1, [x3, #16]
 	ADD $32, R3
 	ADD R5, R4
+	ADD R7, R6
 	SUB $1, R2
 	CBNZ R2, loop1
 done2:
@@ -7148,1442 +8499,123 @@ TEXT ·neonAtan2F32(SB), NOSPLIT, $0-24
 loop1:
 	WORD $0x3dc00080 // ldr q0, [x4]
 	WORD $0x3dc000c1 // ldr q1, [x6]
-	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
-	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee0f865 // fabs v5.2d, v3.2d
-	WORD $0x4ee5f486 // fmin v6.2d, v4.2d, v5.2d
-	WORD $0x4e65f487 // fmax v7.2d, v4.2d, v5.2d
-	WORD $0x6e67fcc8 // fdiv v8.2d, v6.2d, v7.2d
-	WORD $0x4ee0d8e7 // fcmeq v7.2d, v7.2d, #0.0
-	WORD $0x4e671d07 // bic v7.16b, v8.16b, v7.16b
-	WORD $0x3dc025e8 // ldr q8, [x15, #144]
-	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
-	WORD $0x3dc01de8 // ldr q8, [x15, #112]
-	WORD $0x6e671d06 // bsl v6.16b, v8.16b, v7.16b
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x3dc0a5e8 // ldr q8, [x15, #656]
-	WORD $0x3dc0a9e9 // ldr q9, [x15, #672]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0ade8 // ldr q8, [x15, #688]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0b1e9 // ldr q9, [x15, #704]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0b5e8 // ldr q8, [x15, #720]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0b9e9 // ldr q9, [x15, #736]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0bde8 // ldr q8, [x15, #752]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0c1e9 // ldr q9, [x15, #768]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0c5e8 // ldr q8, [x15, #784]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0c9e9 // ldr q9, [x15, #800]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0cde8 // ldr q8, [x15, #816]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0d1e9 // ldr q9, [x15, #832]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0d5e8 // ldr q8, [x15, #848]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0d9e9 // ldr q9, [x15, #864]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
-	WORD $0x6ee5e484 // fcmgt v4.2d, v4.2d, v5.2d
-	WORD $0x3dc0dde5 // ldr q5, [x15, #880]
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x6e661ca4 // bsl v4.16b, v5.16b, v6.16b
-	WORD $0x4ee0a863 // cmlt v3.2d, v3.2d, #0
-	WORD $0x3dc0e1e5 // ldr q5, [x15, #896]
-	WORD $0x4ee4d4a5 // fsub v5.2d, v5.2d, v4.2d
-	WORD $0x6e641ca3 // bsl v3.16b, v5.16b, v4.16b
-	WORD $0x3dc021e4 // ldr q4, [x15, #128]
-	WORD $0x6e631c44 // bsl v4.16b, v2.16b, v3.16b
-	WORD $0x0e616882 // fcvtn v2.2s, v4.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e611c03 // bsl v3.16b, v0.16b, v1.16b
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x3d800062 // str q2, [x3]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x3dc039e3 // ldr q3, [x15, #224]
+	WORD $0x4e231c23 // and v3.16b, v1.16b, v3.16b
+	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
+	WORD $0x4e23f445 // fmax v5.4s, v2.4s, v3.4s
+	WORD $0x6e25fc86 // fdiv v6.4s, v4.4s, v5.4s
+	WORD $0x3dc015e7 // ldr q7, [x15, #80]
+	WORD $0x3dc015e8 // ldr q8, [x15, #80]
+	WORD $0x4e27e4a5 // fcmeq v5.4s, v5.4s, v7.4s
+	WORD $0x6e661d05 // bsl v5.16b, v8.16b, v6.16b
+	WORD $0x3dc019e6 // ldr q6, [x15, #96]
+	WORD $0x3dc00de7 // ldr q7, [x15, #48]
+	WORD $0x4e26e484 // fcmeq v4.4s, v4.4s, v6.4s
+	WORD $0x6e651ce4 // bsl v4.16b, v7.16b, v5.16b
+	WORD $0x6e24dc85 // fmul v5.4s, v4.4s, v4.4s
+	WORD $0x6e25dc86 // fmul v6.4s, v4.4s, v5.4s
+	WORD $0x3dc151e7 // ldr q7, [x15, #1344]
+	WORD $0x3dc155e8 // ldr q8, [x15, #1360]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc159e7 // ldr q7, [x15, #1376]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x3dc15de8 // ldr q8, [x15, #1392]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc161e7 // ldr q7, [x15, #1408]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x3dc165e8 // ldr q8, [x15, #1424]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc169e7 // ldr q7, [x15, #1440]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x3dc16de8 // ldr q8, [x15, #1456]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc171e7 // ldr q7, [x15, #1472]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x4e27ccc4 // fmla v4.4s, v6.4s, v7.4s
+	WORD $0x3dc0ede5 // ldr q5, [x15, #944]
+	WORD $0x4ea4d4a5 // fsub v5.4s, v5.4s, v4.4s
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x6ea3e442 // fcmgt v2.4s, v2.4s, v3.4s
+	WORD $0x6e641ca2 // bsl v2.16b, v5.16b, v4.16b
+	WORD $0x3dc149e3 // ldr q3, [x15, #1312]
+	WORD $0x4ea2d463 // fsub v3.4s, v3.4s, v2.4s
+	WORD $0x3dc14de4 // ldr q4, [x15, #1328]
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4ea0a824 // cmlt v4.4s, v1.4s, #0
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x3dc191e2 // ldr q2, [x15, #1600]
+	WORD $0x3dc011e3 // ldr q3, [x15, #64]
+	WORD $0x4e231c03 // and v3.16b, v0.16b, v3.16b
+	WORD $0x4ea31c83 // orr v3.16b, v4.16b, v3.16b
+	WORD $0x4e20e400 // fcmeq v0.4s, v0.4s, v0.4s
+	WORD $0x4e21e421 // fcmeq v1.4s, v1.4s, v1.4s
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e621c60 // bsl v0.16b, v3.16b, v2.16b
+	WORD $0x3d800060 // str q0, [x3]
 	WORD $0x3dc00480 // ldr q0, [x4, #16]
 	WORD $0x3dc004c1 // ldr q1, [x6, #16]
-	WORD $0x0e617802 // fcvtl v2.2d, v0.2s
-	WORD $0x0e617823 // fcvtl v3.2d, v1.2s
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee0f865 // fabs v5.2d, v3.2d
-	WORD $0x4ee5f486 // fmin v6.2d, v4.2d, v5.2d
-	WORD $0x4e65f487 // fmax v7.2d, v4.2d, v5.2d
-	WORD $0x6e67fcc8 // fdiv v8.2d, v6.2d, v7.2d
-	WORD $0x4ee0d8e7 // fcmeq v7.2d, v7.2d, #0.0
-	WORD $0x4e671d07 // bic v7.16b, v8.16b, v7.16b
-	WORD $0x3dc025e8 // ldr q8, [x15, #144]
-	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
-	WORD $0x3dc01de8 // ldr q8, [x15, #112]
-	WORD $0x6e671d06 // bsl v6.16b, v8.16b, v7.16b
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x3dc0a5e8 // ldr q8, [x15, #656]
-	WORD $0x3dc0a9e9 // ldr q9, [x15, #672]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0ade8 // ldr q8, [x15, #688]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0b1e9 // ldr q9, [x15, #704]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0b5e8 // ldr q8, [x15, #720]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0b9e9 // ldr q9, [x15, #736]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0bde8 // ldr q8, [x15, #752]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0c1e9 // ldr q9, [x15, #768]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0c5e8 // ldr q8, [x15, #784]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0c9e9 // ldr q9, [x15, #800]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0cde8 // ldr q8, [x15, #816]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0d1e9 // ldr q9, [x15, #832]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x3dc0d5e8 // ldr q8, [x15, #848]
-	WORD $0x4e67cd28 // fmla v8.2d, v9.2d, v7.2d
-	WORD $0x3dc0d9e9 // ldr q9, [x15, #864]
-	WORD $0x4e67cd09 // fmla v9.2d, v8.2d, v7.2d
-	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
-	WORD $0x6ee5e484 // fcmgt v4.2d, v4.2d, v5.2d
-	WORD $0x3dc0dde5 // ldr q5, [x15, #880]
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x6e661ca4 // bsl v4.16b, v5.16b, v6.16b
-	WORD $0x4ee0a863 // cmlt v3.2d, v3.2d, #0
-	WORD $0x3dc0e1e5 // ldr q5, [x15, #896]
-	WORD $0x4ee4d4a5 // fsub v5.2d, v5.2d, v4.2d
-	WORD $0x6e641ca3 // bsl v3.16b, v5.16b, v4.16b
-	WORD $0x3dc021e4 // ldr q4, [x15, #128]
-	WORD $0x6e631c44 // bsl v4.16b, v2.16b, v3.16b
-	WORD $0x0e616882 // fcvtn v2.2s, v4.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e611c03 // bsl v3.16b, v0.16b, v1.16b
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x3d800462 // str q2, [x3, #16]
+	WORD $0x3dc039e2 // ldr q2, [x15, #224]
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0x3dc039e3 // ldr q3, [x15, #224]
+	WORD $0x4e231c23 // and v3.16b, v1.16b, v3.16b
+	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
+	WORD $0x4e23f445 // fmax v5.4s, v2.4s, v3.4s
+	WORD $0x6e25fc86 // fdiv v6.4s, v4.4s, v5.4s
+	WORD $0x3dc015e7 // ldr q7, [x15, #80]
+	WORD $0x3dc015e8 // ldr q8, [x15, #80]
+	WORD $0x4e27e4a5 // fcmeq v5.4s, v5.4s, v7.4s
+	WORD $0x6e661d05 // bsl v5.16b, v8.16b, v6.16b
+	WORD $0x3dc019e6 // ldr q6, [x15, #96]
+	WORD $0x3dc00de7 // ldr q7, [x15, #48]
+	WORD $0x4e26e484 // fcmeq v4.4s, v4.4s, v6.4s
+	WORD $0x6e651ce4 // bsl v4.16b, v7.16b, v5.16b
+	WORD $0x6e24dc85 // fmul v5.4s, v4.4s, v4.4s
+	WORD $0x6e25dc86 // fmul v6.4s, v4.4s, v5.4s
+	WORD $0x3dc151e7 // ldr q7, [x15, #1344]
+	WORD $0x3dc155e8 // ldr q8, [x15, #1360]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc159e7 // ldr q7, [x15, #1376]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x3dc15de8 // ldr q8, [x15, #1392]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc161e7 // ldr q7, [x15, #1408]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x3dc165e8 // ldr q8, [x15, #1424]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc169e7 // ldr q7, [x15, #1440]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x3dc16de8 // ldr q8, [x15, #1456]
+	WORD $0x4e25cce8 // fmla v8.4s, v7.4s, v5.4s
+	WORD $0x3dc171e7 // ldr q7, [x15, #1472]
+	WORD $0x4e25cd07 // fmla v7.4s, v8.4s, v5.4s
+	WORD $0x4e27ccc4 // fmla v4.4s, v6.4s, v7.4s
+	WORD $0x3dc0ede5 // ldr q5, [x15, #944]
+	WORD $0x4ea4d4a5 // fsub v5.4s, v5.4s, v4.4s
+	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x6ea3e442 // fcmgt v2.4s, v2.4s, v3.4s
+	WORD $0x6e641ca2 // bsl v2.16b, v5.16b, v4.16b
+	WORD $0x3dc149e3 // ldr q3, [x15, #1312]
+	WORD $0x4ea2d463 // fsub v3.4s, v3.4s, v2.4s
+	WORD $0x3dc14de4 // ldr q4, [x15, #1328]
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4ea0a824 // cmlt v4.4s, v1.4s, #0
+	WORD $0x6e621c64 // bsl v4.16b, v3.16b, v2.16b
+	WORD $0x3dc191e2 // ldr q2, [x15, #1600]
+	WORD $0x3dc011e3 // ldr q3, [x15, #64]
+	WORD $0x4e231c03 // and v3.16b, v0.16b, v3.16b
+	WORD $0x4ea31c83 // orr v3.16b, v4.16b, v3.16b
+	WORD $0x4e20e400 // fcmeq v0.4s, v0.4s, v0.4s
+	WORD $0x4e21e421 // fcmeq v1.4s, v1.4s, v1.4s
+	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
+	WORD $0x6e621c60 // bsl v0.16b, v3.16b, v2.16b
+	WORD $0x3d800460 // str q0, [x3, #16]
 	ADD $32, R3
 	ADD R5, R4
 	ADD R7, R6
-	SUB $1, R2
-	CBNZ R2, loop1
-done2:
-	RET
-
-// func neonAsinF32(a *Args, first, n int)
-TEXT ·neonAsinF32(SB), NOSPLIT, $0-24
-	MOVD $neonConstants<>(SB), R15
-	MOVD a+0(FP), R0
-	MOVD first+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD 0(R0), R3
-	ADD R1<<5, R3
-	MOVD 16(R0), R4
-	MOVD 24(R0), R5
-	MUL R1, R5, R12
-	ADD R12, R4
-	CBZ R2, done2
-loop1:
-	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
-	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
-	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
-	WORD $0x3d800061 // str q1, [x3]
-	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c23 // bsl v3.16b, v1.16b, v2.16b
-	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x4ee0f844 // fabs v4.2d, v2.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a842 // cmlt v2.2d, v2.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e621c03 // bsl v3.16b, v0.16b, v2.16b
-	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
-	ADD $32, R3
-	ADD R5, R4
-	SUB $1, R2
-	CBNZ R2, loop1
-done2:
-	RET
-
-// func neonAcosF32(a *Args, first, n int)
-TEXT ·neonAcosF32(SB), NOSPLIT, $0-24
-	MOVD $neonConstants<>(SB), R15
-	MOVD a+0(FP), R0
-	MOVD first+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD 0(R0), R3
-	ADD R1<<5, R3
-	MOVD 16(R0), R4
-	MOVD 24(R0), R5
-	MUL R1, R5, R12
-	ADD R12, R4
-	CBZ R2, done2
-loop1:
-	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
-	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e611c43 // bsl v3.16b, v2.16b, v1.16b
-	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
-	WORD $0x4ee0f804 // fabs v4.2d, v0.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a800 // cmlt v0.2d, v0.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c80 // bsl v0.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e601c43 // bsl v3.16b, v2.16b, v0.16b
-	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
-	WORD $0x3d800061 // str q1, [x3]
-	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
-	WORD $0x4ee0f824 // fabs v4.2d, v1.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a821 // cmlt v1.2d, v1.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e611c43 // bsl v3.16b, v2.16b, v1.16b
-	WORD $0x0e616861 // fcvtn v1.2s, v3.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc01de2 // ldr q2, [x15, #112]
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6ee1f842 // fsqrt v2.2d, v2.2d
-	WORD $0x4ee0f843 // fabs v3.2d, v2.2d
-	WORD $0x4ee0f804 // fabs v4.2d, v0.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0x4e64f466 // fmax v6.2d, v3.2d, v4.2d
-	WORD $0x6e66fca7 // fdiv v7.2d, v5.2d, v6.2d
-	WORD $0x4ee0d8c6 // fcmeq v6.2d, v6.2d, #0.0
-	WORD $0x4e661ce6 // bic v6.16b, v7.16b, v6.16b
-	WORD $0x3dc025e7 // ldr q7, [x15, #144]
-	WORD $0x4e67e4a5 // fcmeq v5.2d, v5.2d, v7.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x6e661ce5 // bsl v5.16b, v7.16b, v6.16b
-	WORD $0x6e65dca6 // fmul v6.2d, v5.2d, v5.2d
-	WORD $0x3dc0a5e7 // ldr q7, [x15, #656]
-	WORD $0x3dc0a9e8 // ldr q8, [x15, #672]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0ade7 // ldr q7, [x15, #688]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b1e8 // ldr q8, [x15, #704]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0b5e7 // ldr q7, [x15, #720]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0b9e8 // ldr q8, [x15, #736]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0bde7 // ldr q7, [x15, #752]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c1e8 // ldr q8, [x15, #768]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0c5e7 // ldr q7, [x15, #784]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0c9e8 // ldr q8, [x15, #800]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0cde7 // ldr q7, [x15, #816]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d1e8 // ldr q8, [x15, #832]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x3dc0d5e7 // ldr q7, [x15, #848]
-	WORD $0x4e66cd07 // fmla v7.2d, v8.2d, v6.2d
-	WORD $0x3dc0d9e8 // ldr q8, [x15, #864]
-	WORD $0x4e66cce8 // fmla v8.2d, v7.2d, v6.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc0dde4 // ldr q4, [x15, #880]
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x6e651c83 // bsl v3.16b, v4.16b, v5.16b
-	WORD $0x4ee0a800 // cmlt v0.2d, v0.2d, #0
-	WORD $0x3dc0e1e4 // ldr q4, [x15, #896]
-	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
-	WORD $0x6e631c80 // bsl v0.16b, v4.16b, v3.16b
-	WORD $0x3dc021e3 // ldr q3, [x15, #128]
-	WORD $0x6e601c43 // bsl v3.16b, v2.16b, v0.16b
-	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
-	ADD $32, R3
-	ADD R5, R4
-	SUB $1, R2
-	CBNZ R2, loop1
-done2:
-	RET
-
-// func neonSinhF32(a *Args, first, n int)
-TEXT ·neonSinhF32(SB), NOSPLIT, $0-24
-	MOVD $neonConstants<>(SB), R15
-	MOVD a+0(FP), R0
-	MOVD first+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD 0(R0), R3
-	ADD R1<<5, R3
-	MOVD 16(R0), R4
-	MOVD 24(R0), R5
-	MUL R1, R5, R12
-	ADD R12, R4
-	CBZ R2, done2
-loop1:
-	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
-	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e621ca1 // bsl v1.16b, v5.16b, v2.16b
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
-	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e621ca0 // bsl v0.16b, v5.16b, v2.16b
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800061 // str q1, [x3]
-	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
-	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e621ca1 // bsl v1.16b, v5.16b, v2.16b
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
-	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e621ca0 // bsl v0.16b, v5.16b, v2.16b
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
-	ADD $32, R3
-	ADD R5, R4
-	SUB $1, R2
-	CBNZ R2, loop1
-done2:
-	RET
-
-// func neonCoshF32(a *Args, first, n int)
-TEXT ·neonCoshF32(SB), NOSPLIT, $0-24
-	MOVD $neonConstants<>(SB), R15
-	MOVD a+0(FP), R0
-	MOVD first+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD 0(R0), R3
-	ADD R1<<5, R3
-	MOVD 16(R0), R4
-	MOVD 24(R0), R5
-	MUL R1, R5, R12
-	ADD R12, R4
-	CBZ R2, done2
-loop1:
-	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
-	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
-	WORD $0x6ee3e421 // fcmgt v1.2d, v1.2d, v3.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x3dc035e5 // ldr q5, [x15, #208]
-	WORD $0x6e651c81 // bsl v1.16b, v4.16b, v5.16b
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x6e61dc41 // fmul v1.2d, v2.2d, v1.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
-	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
-	WORD $0x6ee3e400 // fcmgt v0.2d, v0.2d, v3.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x3dc035e5 // ldr q5, [x15, #208]
-	WORD $0x6e651c80 // bsl v0.16b, v4.16b, v5.16b
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x6e60dc40 // fmul v0.2d, v2.2d, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800061 // str q1, [x3]
-	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
-	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
-	WORD $0x6ee3e421 // fcmgt v1.2d, v1.2d, v3.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x3dc035e5 // ldr q5, [x15, #208]
-	WORD $0x6e651c81 // bsl v1.16b, v4.16b, v5.16b
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x6e61dc41 // fmul v1.2d, v2.2d, v1.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
-	WORD $0x3dc0e5e3 // ldr q3, [x15, #912]
-	WORD $0x6ee3e400 // fcmgt v0.2d, v0.2d, v3.2d
-	WORD $0x3dc01de3 // ldr q3, [x15, #112]
-	WORD $0x6e62fc63 // fdiv v3.2d, v3.2d, v2.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x3dc035e5 // ldr q5, [x15, #208]
-	WORD $0x6e651c80 // bsl v0.16b, v4.16b, v5.16b
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x6e60dc40 // fmul v0.2d, v2.2d, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
-	ADD $32, R3
-	ADD R5, R4
-	SUB $1, R2
-	CBNZ R2, loop1
-done2:
-	RET
-
-// func neonTanhF32(a *Args, first, n int)
-TEXT ·neonTanhF32(SB), NOSPLIT, $0-24
-	MOVD $neonConstants<>(SB), R15
-	MOVD a+0(FP), R0
-	MOVD first+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD 0(R0), R3
-	ADD R1<<5, R3
-	MOVD 16(R0), R4
-	MOVD 24(R0), R5
-	MUL R1, R5, R12
-	ADD R12, R4
-	CBZ R2, done2
-loop1:
-	WORD $0x3dc00080 // ldr q0, [x4]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
-	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
-	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
-	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
-	WORD $0x6e661ca1 // bsl v1.16b, v5.16b, v6.16b
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e62fc21 // fdiv v1.2d, v1.2d, v2.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
-	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
-	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
-	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
-	WORD $0x6e661ca0 // bsl v0.16b, v5.16b, v6.16b
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e62fc00 // fdiv v0.2d, v0.2d, v2.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800061 // str q1, [x3]
-	WORD $0x3dc00480 // ldr q0, [x4, #16]
-	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc22 // fmul v2.2d, v1.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f823 // fabs v3.2d, v1.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e61dc25 // fmul v5.2d, v1.2d, v1.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc25 // fmul v5.2d, v1.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f821 // fabs v1.2d, v1.2d
-	WORD $0x6ee1e4c1 // fcmgt v1.2d, v6.2d, v1.2d
-	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
-	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
-	WORD $0x6e661ca1 // bsl v1.16b, v5.16b, v6.16b
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e62fc21 // fdiv v1.2d, v1.2d, v2.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
-	WORD $0x3dc041e2 // ldr q2, [x15, #256]
-	WORD $0x6e62dc02 // fmul v2.2d, v0.2d, v2.2d
-	WORD $0x3dc045e3 // ldr q3, [x15, #272]
-	WORD $0x4ee3f442 // fmin v2.2d, v2.2d, v3.2d
-	WORD $0x3dc049e3 // ldr q3, [x15, #288]
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x3dc04de3 // ldr q3, [x15, #304]
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x3dc04de4 // ldr q4, [x15, #304]
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	WORD $0x3dc051e4 // ldr q4, [x15, #320]
-	WORD $0x3dc055e5 // ldr q5, [x15, #336]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc059e4 // ldr q4, [x15, #352]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc05de5 // ldr q5, [x15, #368]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc061e4 // ldr q4, [x15, #384]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc065e5 // ldr q5, [x15, #400]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x3dc069e4 // ldr q4, [x15, #416]
-	WORD $0x4e62cca4 // fmla v4.2d, v5.2d, v2.2d
-	WORD $0x3dc06de5 // ldr q5, [x15, #432]
-	WORD $0x4e62cc85 // fmla v5.2d, v4.2d, v2.2d
-	WORD $0x4f745462 // shl v2.2d, v3.2d, #52
-	WORD $0x4ee284a2 // add v2.2d, v5.2d, v2.2d
-	WORD $0x4ee0f803 // fabs v3.2d, v0.2d
-	WORD $0x3dc0e5e4 // ldr q4, [x15, #912]
-	WORD $0x6ee4e463 // fcmgt v3.2d, v3.2d, v4.2d
-	WORD $0x3dc01de4 // ldr q4, [x15, #112]
-	WORD $0x6e62fc84 // fdiv v4.2d, v4.2d, v2.2d
-	WORD $0x3dc01de5 // ldr q5, [x15, #112]
-	WORD $0x3dc035e6 // ldr q6, [x15, #208]
-	WORD $0x6e661ca3 // bsl v3.16b, v5.16b, v6.16b
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x3dc0e9e6 // ldr q6, [x15, #928]
-	WORD $0x3dc0ede7 // ldr q7, [x15, #944]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f1e6 // ldr q6, [x15, #960]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc0f5e7 // ldr q7, [x15, #976]
-	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
-	WORD $0x3dc0f9e6 // ldr q6, [x15, #992]
-	WORD $0x4e65cce6 // fmla v6.2d, v7.2d, v5.2d
-	WORD $0x3dc01de7 // ldr q7, [x15, #112]
-	WORD $0x4e66cca7 // fmla v7.2d, v5.2d, v6.2d
-	WORD $0x6e67dc05 // fmul v5.2d, v0.2d, v7.2d
-	WORD $0x3dc01de6 // ldr q6, [x15, #112]
-	WORD $0x4ee0f800 // fabs v0.2d, v0.2d
-	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
-	WORD $0x4ee4d446 // fsub v6.2d, v2.2d, v4.2d
-	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
-	WORD $0x6e661ca0 // bsl v0.16b, v5.16b, v6.16b
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e62fc00 // fdiv v0.2d, v0.2d, v2.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x3d800461 // str q1, [x3, #16]
-	ADD $32, R3
-	ADD R5, R4
 	SUB $1, R2
 	CBNZ R2, loop1
 done2:
@@ -8872,8 +8904,8 @@ done5:
 // func neonLoadU8(a *Args, first, n int)
 TEXT ·neonLoadU8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc0fdff // ldr q31, [x15, #1008]
-	WORD $0x3dc101fe // ldr q30, [x15, #1024]
+	WORD $0x3dc1b5ff // ldr q31, [x15, #1744]
+	WORD $0x3dc1b9fe // ldr q30, [x15, #1760]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -9203,10 +9235,10 @@ done51:
 // func neonLoadPhysicalU8(a *Args, first, n int)
 TEXT ·neonLoadPhysicalU8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc105ff // ldr q31, [x15, #1040]
-	WORD $0x3dc109fe // ldr q30, [x15, #1056]
-	WORD $0x3dc10dfd // ldr q29, [x15, #1072]
-	WORD $0x3dc111fc // ldr q28, [x15, #1088]
+	WORD $0x3dc1bdff // ldr q31, [x15, #1776]
+	WORD $0x3dc1c1fe // ldr q30, [x15, #1792]
+	WORD $0x3dc1c5fd // ldr q29, [x15, #1808]
+	WORD $0x3dc1c9fc // ldr q28, [x15, #1824]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -9576,8 +9608,8 @@ done51:
 // func neonLoadU16(a *Args, first, n int)
 TEXT ·neonLoadU16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc115ff // ldr q31, [x15, #1104]
-	WORD $0x3dc119fe // ldr q30, [x15, #1120]
+	WORD $0x3dc1cdff // ldr q31, [x15, #1840]
+	WORD $0x3dc1d1fe // ldr q30, [x15, #1856]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -9905,10 +9937,10 @@ done51:
 // func neonLoadPhysicalU16(a *Args, first, n int)
 TEXT ·neonLoadPhysicalU16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc11dff // ldr q31, [x15, #1136]
-	WORD $0x3dc121fe // ldr q30, [x15, #1152]
-	WORD $0x3dc125fd // ldr q29, [x15, #1168]
-	WORD $0x3dc129fc // ldr q28, [x15, #1184]
+	WORD $0x3dc1d5ff // ldr q31, [x15, #1872]
+	WORD $0x3dc1d9fe // ldr q30, [x15, #1888]
+	WORD $0x3dc1ddfd // ldr q29, [x15, #1904]
+	WORD $0x3dc1e1fc // ldr q28, [x15, #1920]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -10276,8 +10308,8 @@ done51:
 // func neonLoad32(a *Args, first, n int)
 TEXT ·neonLoad32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc12dff // ldr q31, [x15, #1200]
-	WORD $0x3dc131fe // ldr q30, [x15, #1216]
+	WORD $0x3dc1e5ff // ldr q31, [x15, #1936]
+	WORD $0x3dc1e9fe // ldr q30, [x15, #1952]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -10603,10 +10635,10 @@ done51:
 // func neonLoadPhysical32(a *Args, first, n int)
 TEXT ·neonLoadPhysical32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc135ff // ldr q31, [x15, #1232]
-	WORD $0x3dc139fe // ldr q30, [x15, #1248]
-	WORD $0x3dc13dfd // ldr q29, [x15, #1264]
-	WORD $0x3dc141fc // ldr q28, [x15, #1280]
+	WORD $0x3dc1edff // ldr q31, [x15, #1968]
+	WORD $0x3dc1f1fe // ldr q30, [x15, #1984]
+	WORD $0x3dc1f5fd // ldr q29, [x15, #2000]
+	WORD $0x3dc1f9fc // ldr q28, [x15, #2016]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -10972,8 +11004,8 @@ done51:
 // func neonLoad64(a *Args, first, n int)
 TEXT ·neonLoad64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc145ff // ldr q31, [x15, #1296]
-	WORD $0x3dc149fe // ldr q30, [x15, #1312]
+	WORD $0x3dc1fdff // ldr q31, [x15, #2032]
+	WORD $0x3dc201fe // ldr q30, [x15, #2048]
 	WORD $0x3dc015fd // ldr q29, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -11345,10 +11377,10 @@ done51:
 // func neonLoadPhysical64(a *Args, first, n int)
 TEXT ·neonLoadPhysical64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc14dff // ldr q31, [x15, #1328]
-	WORD $0x3dc151fe // ldr q30, [x15, #1344]
-	WORD $0x3dc155fd // ldr q29, [x15, #1360]
-	WORD $0x3dc159fc // ldr q28, [x15, #1376]
+	WORD $0x3dc205ff // ldr q31, [x15, #2064]
+	WORD $0x3dc209fe // ldr q30, [x15, #2080]
+	WORD $0x3dc20dfd // ldr q29, [x15, #2096]
+	WORD $0x3dc211fc // ldr q28, [x15, #2112]
 	WORD $0x3dc015fb // ldr q27, [x15, #80]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
@@ -11760,8 +11792,8 @@ done51:
 // func neonStore8(a *Args, first, n int)
 TEXT ·neonStore8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc0fdff // ldr q31, [x15, #1008]
-	WORD $0x3dc101fe // ldr q30, [x15, #1024]
+	WORD $0x3dc1b5ff // ldr q31, [x15, #1744]
+	WORD $0x3dc1b9fe // ldr q30, [x15, #1760]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -11989,10 +12021,10 @@ nothing1:
 // func neonStorePhysical8(a *Args, first, n int)
 TEXT ·neonStorePhysical8(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc105ff // ldr q31, [x15, #1040]
-	WORD $0x3dc109fe // ldr q30, [x15, #1056]
-	WORD $0x3dc10dfd // ldr q29, [x15, #1072]
-	WORD $0x3dc111fc // ldr q28, [x15, #1088]
+	WORD $0x3dc1bdff // ldr q31, [x15, #1776]
+	WORD $0x3dc1c1fe // ldr q30, [x15, #1792]
+	WORD $0x3dc1c5fd // ldr q29, [x15, #1808]
+	WORD $0x3dc1c9fc // ldr q28, [x15, #1824]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -12248,8 +12280,8 @@ nothing1:
 // func neonStore16(a *Args, first, n int)
 TEXT ·neonStore16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc115ff // ldr q31, [x15, #1104]
-	WORD $0x3dc119fe // ldr q30, [x15, #1120]
+	WORD $0x3dc1cdff // ldr q31, [x15, #1840]
+	WORD $0x3dc1d1fe // ldr q30, [x15, #1856]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -12475,10 +12507,10 @@ nothing1:
 // func neonStorePhysical16(a *Args, first, n int)
 TEXT ·neonStorePhysical16(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc11dff // ldr q31, [x15, #1136]
-	WORD $0x3dc121fe // ldr q30, [x15, #1152]
-	WORD $0x3dc125fd // ldr q29, [x15, #1168]
-	WORD $0x3dc129fc // ldr q28, [x15, #1184]
+	WORD $0x3dc1d5ff // ldr q31, [x15, #1872]
+	WORD $0x3dc1d9fe // ldr q30, [x15, #1888]
+	WORD $0x3dc1ddfd // ldr q29, [x15, #1904]
+	WORD $0x3dc1e1fc // ldr q28, [x15, #1920]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -12732,8 +12764,8 @@ nothing1:
 // func neonStore32(a *Args, first, n int)
 TEXT ·neonStore32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc12dff // ldr q31, [x15, #1200]
-	WORD $0x3dc131fe // ldr q30, [x15, #1216]
+	WORD $0x3dc1e5ff // ldr q31, [x15, #1936]
+	WORD $0x3dc1e9fe // ldr q30, [x15, #1952]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -12957,10 +12989,10 @@ nothing1:
 // func neonStorePhysical32(a *Args, first, n int)
 TEXT ·neonStorePhysical32(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc135ff // ldr q31, [x15, #1232]
-	WORD $0x3dc139fe // ldr q30, [x15, #1248]
-	WORD $0x3dc13dfd // ldr q29, [x15, #1264]
-	WORD $0x3dc141fc // ldr q28, [x15, #1280]
+	WORD $0x3dc1edff // ldr q31, [x15, #1968]
+	WORD $0x3dc1f1fe // ldr q30, [x15, #1984]
+	WORD $0x3dc1f5fd // ldr q29, [x15, #2000]
+	WORD $0x3dc1f9fc // ldr q28, [x15, #2016]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -13212,8 +13244,8 @@ nothing1:
 // func neonStore64(a *Args, first, n int)
 TEXT ·neonStore64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc145ff // ldr q31, [x15, #1296]
-	WORD $0x3dc149fe // ldr q30, [x15, #1312]
+	WORD $0x3dc1fdff // ldr q31, [x15, #2032]
+	WORD $0x3dc201fe // ldr q30, [x15, #2048]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2
@@ -13445,10 +13477,10 @@ nothing1:
 // func neonStorePhysical64(a *Args, first, n int)
 TEXT ·neonStorePhysical64(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R15
-	WORD $0x3dc14dff // ldr q31, [x15, #1328]
-	WORD $0x3dc151fe // ldr q30, [x15, #1344]
-	WORD $0x3dc155fd // ldr q29, [x15, #1360]
-	WORD $0x3dc159fc // ldr q28, [x15, #1376]
+	WORD $0x3dc205ff // ldr q31, [x15, #2064]
+	WORD $0x3dc209fe // ldr q30, [x15, #2080]
+	WORD $0x3dc20dfd // ldr q29, [x15, #2096]
+	WORD $0x3dc211fc // ldr q28, [x15, #2112]
 	MOVD a+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD n+16(FP), R2

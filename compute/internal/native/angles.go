@@ -1,7 +1,10 @@
 package native
 
 import (
+	"slices"
+
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/kernel/series"
 )
 
 // mostBehindAngle is how far behind a sine its cosine may be to be computed with it.
@@ -30,22 +33,11 @@ func (c *compiler) sineAndCosine() bool {
 		return false
 	}
 	both := c.insts[c.at:][:2]
-	h := c.halves(1)
-	sine, cosine := spare[1], spare[3] // of the upper half
-	for _, h.upper = range []bool{false, true} {
-		s, t := h.bothOf()
-		c.one(vcvtpd2ps, sine, reg(s))
-		c.one(vcvtpd2ps, cosine, reg(t))
-		if !h.upper {
-			c.putLow(0, sine)
-			c.putLow(1, cosine)
-		}
-	}
-	c.withLow(0, spare[0], sine)
-	c.withLow(1, spare[2], cosine)
-	from := [2]vector{spare[0], spare[2]}
+	r := &recorder{}
+	sine, cosine := series.SinCos(r, r.operand(0))
+	from := c.writeSteps(r.steps, sine, cosine)
 	if both[0].Op == kernel.CosF32 {
-		from = [2]vector{spare[2], spare[0]}
+		slices.Reverse(from)
 	}
 	var dst [2]vector
 	c.results(both, dst[:])
@@ -58,25 +50,4 @@ func (c *compiler) sineAndCosine() bool {
 	}
 	c.written = c.at + 2
 	return true
-}
-
-// bothOf gives the sine and the cosine of half of the lanes.
-func (h *inHalves) bothOf() (sine, cosine vector) {
-	h.angles()
-	cos, quarters, t, sin := spare[0], spare[1], spare[2], spare[3]
-	h.even()
-	if h.compiler.wide {
-		h.ifEven(t, cos, sin)
-		h.ifEven(cos, sin, cos)
-	} else {
-		h.two(vxorps, sin, sin, reg(cos))
-		h.two(vandps, t, t, reg(sin))
-		h.two(vxorps, t, t, reg(cos))   // the sine where the number is even, and the cosine elsewhere
-		h.two(vxorps, cos, t, reg(sin)) // the other one
-	}
-	more := sin
-	h.two(vpaddq, more, quarters, h.quads(1))
-	h.turn(t, quarters)
-	h.turn(cos, more)
-	return t, cos
 }

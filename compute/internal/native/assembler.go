@@ -84,6 +84,7 @@ var (
 	vfmadd132ps   = opcode{1, 2, 0x98, false}
 	vcvtdq2ps     = opcode{0, 1, 0x5b, false}
 	vcvttps2dq    = opcode{2, 1, 0x5b, false}
+	vcvtps2dq     = opcode{1, 1, 0x5b, false}
 	vaddpd        = opcode{1, 1, 0x58, false}
 	vsubpd        = opcode{1, 1, 0x5c, false}
 	vinsertf128   = opcode{1, 3, 0x18, false}
@@ -178,7 +179,6 @@ var (
 	vshuff64x2    = opcode{quad | 1, 3, 0x23, false}
 	shift64       = opcode{1, 1, 0x73, false}
 	vpmullq       = opcode{quad | 1, 2, 0x40, false}
-	vreducepd     = opcode{quad | 1, 3, 0x56, false}
 	vpsadbw       = opcode{1, 1, 0xf6, false}
 	vcvttsd2si    = opcode{quad | 3, 1, 0x2c, true}
 	vcvttpd2qq    = opcode{1, 1, 0x7a, false}
@@ -196,13 +196,13 @@ const quad = 0x80
 var evexW = map[opcode]uint8{
 	vaddps: 0, vmulps: 0, vsubps: 0, vminps: 0, vdivps: 0, vmaxps: 0, vsqrtps: 0, vandps: 0, vorps: 0, vxorps: 0,
 	vfmadd213ps: 0, vfmadd231ps: 0, vfmadd132ps: 0,
-	vroundps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
+	vroundps: 0, vcvtdq2ps: 0, vcvttps2dq: 0, vcvtps2dq: 0, vinsertf128: 0, vpaddd: 0, vpsubd: 0, vpmulld: 0,
 	vpand: 0, vpandn: 0, vpor: 0, vpxor: 0, vpminud: 0, vpminsd: 0, vpmaxud: 0, vpmaxsd: 0, vpabsd: 0, vpsllvd: 0,
 	vpsrlvd: 0, vpsravd: 0, vmovups: 0, vmovupsTo: 0, vmovntpsTo: 0, vmovd: 0, vmovdFrom: 0, vpextrdTo: 0,
 	vextracti128: 0, vpermps: 0, vmovdquTo: 0, vpmovzxbd: 0, vpmovzxwd: 0, vcvtph2ps: 0, vcvtps2ph: 0, vbroadcastss: 0,
 	vpbroadcastd: 0, vpunpckldq: 0, vpunpckhdq: 0, vshufps: 0, vpmovsxdq: 0, vpmovzxdq: 0, vcvtps2pd: 0, vcvtdq2pd: 0,
 	shift32: 0, vpmovdw: 0, vpmovdb: 0, vpermi2d: 0, vpshufb: 0, vextracti64x4: quad, vinserti64x4: quad,
-	vshuff64x2: quad, vreducepd: quad, vpunpcklqdq: quad, vpunpckhqdq: quad, vmovupsFour: 0,
+	vshuff64x2: quad, vpunpcklqdq: quad, vpunpckhqdq: quad, vmovupsFour: 0,
 	vmovupsFourTo: 0, vinserti32x4: 0,
 	vaddpd: quad, vsubpd: quad, vdivpd: quad, vmulpd: quad, vsqrtpd: quad, vminpd: quad, vmaxpd: quad,
 	vfnmadd231pd: quad, vfnmadd231ps: 0, vpsadbw: 0,

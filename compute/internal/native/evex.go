@@ -42,6 +42,9 @@ func (s *assembler) byte64(o opcode, dst, a vector, b operand, n uint8) {
 // halfToOne lets VGETMANT give significands from 0.5 on, below 1, with the sign of the number.
 const halfToOne = 2
 
+// threeQuarters lets VGETMANT give significands from 0.75 on, below 1.5: 1 of zeros, and NaNs of what is negative.
+const threeQuarters = 15
+
 // noNumber lets VFPCLASS find NaNs, zeros and infinities.
 const noNumber = 0x9f
 

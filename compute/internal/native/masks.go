@@ -103,11 +103,6 @@ func (s *assembler) blendBy64(k maskRegister, dst, a vector, b operand) {
 	s.evex(vblendmd, quad, uint8(dst), uint8(a), b, 0)
 }
 
-// testNotTo64 is VPTESTNMQ: which lanes of 64 bits of a and b have no bits in common.
-func (s *assembler) testNotTo64(k maskRegister, a vector, b operand) {
-	s.evex(vptestnm, quad, uint8(k), uint8(a), b, 0)
-}
-
 // storeBy writes the lanes of a vector whose bit is set.
 func (s *assembler) storeBy(k maskRegister, to address, v vector) {
 	s.masked = k

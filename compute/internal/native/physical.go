@@ -41,7 +41,9 @@ const (
 	missEnd          = placeOfVectors + 32*32
 	placeOfLower     = missEnd            // four chunks: the lower lanes of what has 32 bits, and is made of 64
 	placeOfWords     = placeOfLower + 128 // four chunks each: the lower and the upper words of what has 64 bits
-	wordsEnd         = placeOfWords + 256
+	placeOfSpills    = placeOfWords + 256 // what functions on floats of 32 bits have no vector for
+	placeOfFar       = placeOfSpills + 64*mostSpills
+	farEnd           = placeOfFar + 6*128
 )
 
 // savedGenerals are the general registers that hold something between instructions and are not arguments of call.

@@ -52,7 +52,7 @@ const (
 	placeOfMask    = 96 + 32*iota // the active lanes of the chunk
 	placeOfMasks                  // the address of the chunks of the mask that it began with, and of the chunk under way
 	placeOfOffsets = 192          // two chunks, at a multiple of 64 bytes
-	placesEnd      = wordsEnd     // where the copies of uniform registers begin
+	placesEnd      = farEnd       // where the copies of uniform registers begin
 	placeOfRounds  = placeOfMasks + 16
 	placeOfLoop    = placeOfMasks + 20
 	deeper         = 8 // how much more an instruction in a loop counts than one around it

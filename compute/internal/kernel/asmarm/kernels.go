@@ -46,7 +46,7 @@ func (g *generator) all() {
 	g.scaling()
 	g.halves()
 	g.conversions()
-	g.transcendental()
+	g.singles()
 	g.masks()
 	g.memories()
 	g.private()
