@@ -10406,12 +10406,11 @@ loop1:
 	VFMADD231PS  Y3, Y2, Y4
 	VMULPS       w4038aa3b<>+0(SB), Y5, Y2
 	VADDPS       Y2, Y0, Y6
-	VXORPS       w80000000<>+0(SB), Y2, Y7
-	VMOVAPS      Y7, Y7
-	VFMADD231PS  w4038aa3b<>+0(SB), Y5, Y7
 	VSUBPS       Y6, Y0, Y0
 	VADDPS       Y2, Y0, Y0
-	VADDPS       Y0, Y7, Y0
+	VMOVAPS      Y2, Y2
+	VFNMADD231PS w4038aa3b<>+0(SB), Y5, Y2
+	VSUBPS       Y2, Y0, Y0
 	VMOVAPS      Y0, Y0
 	VFMADD231PS  w4038aa3b<>+0(SB), Y4, Y0
 	VMOVAPS      Y0, Y0
@@ -10429,12 +10428,11 @@ loop1:
 	VMOVDQU      w00000000<>+0(SB), Y3
 	VBLENDVPS    Y2, Y0, Y3, Y0
 	VADDPS       Y0, Y6, Y2
-	VSUBPS       Y2, Y6, Y3
-	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y6, Y2, Y3
+	VSUBPS       Y0, Y3, Y0
 	VMULPS       Y2, Y1, Y3
-	VXORPS       w80000000<>+0(SB), Y3, Y4
-	VMOVAPS      Y4, Y4
-	VFMADD231PS  Y2, Y1, Y4
+	VMOVAPS      Y3, Y4
+	VFNMADD231PS Y2, Y1, Y4
 	VMOVAPS      Y4, Y2
 	VFMADD231PS  Y0, Y1, Y2
 	VANDPS       w7fffffff<>+0(SB), Y2, Y0
@@ -10447,7 +10445,7 @@ loop1:
 	VMAXPS       Y2, Y3, Y2
 	VROUNDPS     $0x08, Y2, Y3
 	VSUBPS       Y3, Y2, Y2
-	VADDPS       Y0, Y2, Y0
+	VSUBPS       Y0, Y2, Y0
 	VMOVAPS      w391f5a66<>+0(SB), Y2
 	VFMADD213PS  w3aaf85c3<>+0(SB), Y0, Y2
 	VMOVAPS      Y2, Y2
@@ -10591,9 +10589,9 @@ loop1:
 	VANDPS      w7fffffff<>+0(SB), Y1, Y3
 	VMINPS      Y2, Y3, Y4
 	VMAXPS      Y2, Y3, Y5
-	VDIVPS      Y5, Y4, Y6
-	VCMPPS      $0x00, w00000000<>+0(SB), Y5, Y5
-	VBLENDVPS   Y5, w00000000<>+0(SB), Y6, Y5
+	VMOVDQU     w00000001<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VDIVPS      Y5, Y4, Y5
 	VCMPPS      $0x00, w7f800000<>+0(SB), Y4, Y4
 	VBLENDVPS   Y4, w3f800000<>+0(SB), Y5, Y4
 	VMULPS      Y4, Y4, Y5

@@ -8292,12 +8292,10 @@ loop1:
 	WORD $0x3dc195e6 // ldr q6, [x15, #1616]
 	WORD $0x6e26dd07 // fmul v7.4s, v8.4s, v6.4s
 	WORD $0x4e27d409 // fadd v9.4s, v0.4s, v7.4s
-	WORD $0x3dc011ea // ldr q10, [x15, #64]
-	WORD $0x6e2a1cea // eor v10.16b, v7.16b, v10.16b
-	WORD $0x4e26cd0a // fmla v10.4s, v8.4s, v6.4s
 	WORD $0x4ea9d400 // fsub v0.4s, v0.4s, v9.4s
 	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
-	WORD $0x4e20d540 // fadd v0.4s, v10.4s, v0.4s
+	WORD $0x4ea6cd07 // fmls v7.4s, v8.4s, v6.4s
+	WORD $0x4ea7d400 // fsub v0.4s, v0.4s, v7.4s
 	WORD $0x3dc199e7 // ldr q7, [x15, #1632]
 	WORD $0x4e26cca0 // fmla v0.4s, v5.4s, v6.4s
 	WORD $0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
@@ -8313,12 +8311,11 @@ loop1:
 	WORD $0x6ea0e464 // fcmgt v4.4s, v3.4s, v0.4s
 	WORD $0x6e621c04 // bsl v4.16b, v0.16b, v2.16b
 	WORD $0x4e24d520 // fadd v0.4s, v9.4s, v4.4s
-	WORD $0x4ea0d525 // fsub v5.4s, v9.4s, v0.4s
-	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4ea9d405 // fsub v5.4s, v0.4s, v9.4s
+	WORD $0x4ea4d4a4 // fsub v4.4s, v5.4s, v4.4s
 	WORD $0x6e20dc25 // fmul v5.4s, v1.4s, v0.4s
-	WORD $0x3dc011e6 // ldr q6, [x15, #64]
-	WORD $0x6e261ca6 // eor v6.16b, v5.16b, v6.16b
-	WORD $0x4e20cc26 // fmla v6.4s, v1.4s, v0.4s
+	WORD $0x4ea51ca6 // mov v6.16b, v5.16b
+	WORD $0x4ea0cc26 // fmls v6.4s, v1.4s, v0.4s
 	WORD $0x4e24cc26 // fmla v6.4s, v1.4s, v4.4s
 	WORD $0x3dc039e0 // ldr q0, [x15, #224]
 	WORD $0x4e201cc0 // and v0.16b, v6.16b, v0.16b
@@ -8330,7 +8327,7 @@ loop1:
 	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
 	WORD $0x4e218885 // frintn v5.4s, v4.4s
 	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
-	WORD $0x4e20d480 // fadd v0.4s, v4.4s, v0.4s
+	WORD $0x4ea0d480 // fsub v0.4s, v4.4s, v0.4s
 	WORD $0x3dc075e4 // ldr q4, [x15, #464]
 	WORD $0x3dc079e6 // ldr q6, [x15, #480]
 	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
@@ -8405,12 +8402,10 @@ loop1:
 	WORD $0x3dc195e6 // ldr q6, [x15, #1616]
 	WORD $0x6e26dd07 // fmul v7.4s, v8.4s, v6.4s
 	WORD $0x4e27d409 // fadd v9.4s, v0.4s, v7.4s
-	WORD $0x3dc011ea // ldr q10, [x15, #64]
-	WORD $0x6e2a1cea // eor v10.16b, v7.16b, v10.16b
-	WORD $0x4e26cd0a // fmla v10.4s, v8.4s, v6.4s
 	WORD $0x4ea9d400 // fsub v0.4s, v0.4s, v9.4s
 	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
-	WORD $0x4e20d540 // fadd v0.4s, v10.4s, v0.4s
+	WORD $0x4ea6cd07 // fmls v7.4s, v8.4s, v6.4s
+	WORD $0x4ea7d400 // fsub v0.4s, v0.4s, v7.4s
 	WORD $0x3dc199e7 // ldr q7, [x15, #1632]
 	WORD $0x4e26cca0 // fmla v0.4s, v5.4s, v6.4s
 	WORD $0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
@@ -8426,12 +8421,11 @@ loop1:
 	WORD $0x6ea0e464 // fcmgt v4.4s, v3.4s, v0.4s
 	WORD $0x6e621c04 // bsl v4.16b, v0.16b, v2.16b
 	WORD $0x4e24d520 // fadd v0.4s, v9.4s, v4.4s
-	WORD $0x4ea0d525 // fsub v5.4s, v9.4s, v0.4s
-	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4ea9d405 // fsub v5.4s, v0.4s, v9.4s
+	WORD $0x4ea4d4a4 // fsub v4.4s, v5.4s, v4.4s
 	WORD $0x6e20dc25 // fmul v5.4s, v1.4s, v0.4s
-	WORD $0x3dc011e6 // ldr q6, [x15, #64]
-	WORD $0x6e261ca6 // eor v6.16b, v5.16b, v6.16b
-	WORD $0x4e20cc26 // fmla v6.4s, v1.4s, v0.4s
+	WORD $0x4ea51ca6 // mov v6.16b, v5.16b
+	WORD $0x4ea0cc26 // fmls v6.4s, v1.4s, v0.4s
 	WORD $0x4e24cc26 // fmla v6.4s, v1.4s, v4.4s
 	WORD $0x3dc039e0 // ldr q0, [x15, #224]
 	WORD $0x4e201cc0 // and v0.16b, v6.16b, v0.16b
@@ -8443,7 +8437,7 @@ loop1:
 	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
 	WORD $0x4e218885 // frintn v5.4s, v4.4s
 	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
-	WORD $0x4e20d480 // fadd v0.4s, v4.4s, v0.4s
+	WORD $0x4ea0d480 // fsub v0.4s, v4.4s, v0.4s
 	WORD $0x3dc075e4 // ldr q4, [x15, #464]
 	WORD $0x3dc079e6 // ldr q6, [x15, #480]
 	WORD $0x4e20cc86 // fmla v6.4s, v4.4s, v0.4s
@@ -8505,11 +8499,9 @@ loop1:
 	WORD $0x4e231c23 // and v3.16b, v1.16b, v3.16b
 	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
 	WORD $0x4e23f445 // fmax v5.4s, v2.4s, v3.4s
-	WORD $0x6e25fc86 // fdiv v6.4s, v4.4s, v5.4s
-	WORD $0x3dc015e7 // ldr q7, [x15, #80]
-	WORD $0x3dc015e8 // ldr q8, [x15, #80]
-	WORD $0x4e27e4a5 // fcmeq v5.4s, v5.4s, v7.4s
-	WORD $0x6e661d05 // bsl v5.16b, v8.16b, v6.16b
+	WORD $0x3dc131e6 // ldr q6, [x15, #1216]
+	WORD $0x4e26f4a5 // fmax v5.4s, v5.4s, v6.4s
+	WORD $0x6e25fc85 // fdiv v5.4s, v4.4s, v5.4s
 	WORD $0x3dc019e6 // ldr q6, [x15, #96]
 	WORD $0x3dc00de7 // ldr q7, [x15, #48]
 	WORD $0x4e26e484 // fcmeq v4.4s, v4.4s, v6.4s
@@ -8563,11 +8555,9 @@ loop1:
 	WORD $0x4e231c23 // and v3.16b, v1.16b, v3.16b
 	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
 	WORD $0x4e23f445 // fmax v5.4s, v2.4s, v3.4s
-	WORD $0x6e25fc86 // fdiv v6.4s, v4.4s, v5.4s
-	WORD $0x3dc015e7 // ldr q7, [x15, #80]
-	WORD $0x3dc015e8 // ldr q8, [x15, #80]
-	WORD $0x4e27e4a5 // fcmeq v5.4s, v5.4s, v7.4s
-	WORD $0x6e661d05 // bsl v5.16b, v8.16b, v6.16b
+	WORD $0x3dc131e6 // ldr q6, [x15, #1216]
+	WORD $0x4e26f4a5 // fmax v5.4s, v5.4s, v6.4s
+	WORD $0x6e25fc85 // fdiv v5.4s, v4.4s, v5.4s
 	WORD $0x3dc019e6 // ldr q6, [x15, #96]
 	WORD $0x3dc00de7 // ldr q7, [x15, #48]
 	WORD $0x4e26e484 // fcmeq v4.4s, v4.4s, v6.4s

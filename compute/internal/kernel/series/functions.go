@@ -90,19 +90,19 @@ func Pow[V any, M Machine[V]](m M, x, y V) V {
 	factor := number[V](m, 2*log2E)
 	product := m.Mul(s, factor)
 	sum = m.Add(exponent, product)
-	lost := m.Add(m.Fma(s, factor, m.Xor(product, m.Word(signs))), m.Add(m.Sub(exponent, sum), product))
+	lost := m.Sub(m.Add(m.Sub(exponent, sum), product), m.Fnma(s, factor, product))
 	lost = m.Fma(s, number[V](m, 2*log2ELow), m.Fma(rest, factor, lost))
 	low := m.Fma(m.Mul(s, t), horner(m, t, ratio), lost)
 	low = m.If(Less, low, one, low, zero) // not of infinities
 	log := m.Add(sum, low)
-	low = m.Add(m.Sub(sum, log), low)
+	excess := m.Sub(m.Sub(log, sum), low) // what is to be subtracted from it
 
 	product = m.Mul(y, log)
-	low = m.Fma(y, low, m.Fma(y, log, m.Xor(product, m.Word(signs))))
-	low = m.If(Less, m.And(low, m.Word(magnitudes)), one, low, zero)
+	excess = m.Fma(y, excess, m.Fnma(y, log, product))
+	excess = m.If(Less, m.And(excess, m.Word(magnitudes)), one, excess, zero)
 	product = m.Max(m.Min(product, number[V](m, 200)), number[V](m, -200))
 	n := m.Round(product)
-	rest = m.Add(m.Sub(product, n), low)
+	rest = m.Sub(m.Sub(product, n), excess)
 	r := m.Scale(m.Fma(horner(m, rest, power), rest, one), n)
 	return m.If(Equal, y, zero, one, r)
 }
@@ -200,8 +200,7 @@ func less[V any, M Machine[V]](m M, high, low float32, x V) V {
 func Atan2[V any, M Machine[V]](m M, y, x V) V {
 	a, b := m.And(y, m.Word(magnitudes)), m.And(x, m.Word(magnitudes))
 	least, most := m.Min(a, b), m.Max(a, b)
-	q := m.Div(least, most)
-	q = m.If(Equal, most, m.Word(0), m.Word(0), q)
+	q := m.Div(least, m.Max(most, m.Word(1))) // 0 of two zeros
 	q = m.If(Equal, least, m.Word(infinity), number[V](m, 1), q)
 	square := m.Mul(q, q)
 	r := m.Fma(m.Mul(q, square), horner(m, square, arc), q)
