@@ -108,3 +108,41 @@ func twoOperands(op Op, r *rand.Rand) (a, b uint32) {
 	}
 	return a, b
 }
+
+// TestExactFunctions: what programs expect to be exact, and small powers, which they expect to be nearly so.
+func TestExactFunctions(t *testing.T) {
+	run := func(op Op, a, b float32) float32 {
+		var d, x, y [Width]float32
+		x[0], y[0] = a, b
+		Best().Ops[op](&Args{Dst: Register{unsafe.Pointer(&d), 32}, A: Register{unsafe.Pointer(&x), 32},
+			B: Register{unsafe.Pointer(&y), 32}}, 0, 1)
+		return d[0]
+	}
+	is := func(op Op, a, b, want float32) {
+		t.Helper()
+		if got := run(op, a, b); got != want {
+			t.Errorf("%v of %g, %g is %g, want %g", op, a, b, got, want)
+		}
+	}
+	for n := -149; n < 128; n++ {
+		power := float32(math.Ldexp(1, n))
+		is(Exp2F32, float32(n), 0, power)
+		is(Log2F32, power, 0, float32(n))
+		is(PowF32, 2, float32(n), power)
+	}
+	is(ExpF32, 0, 0, 1)
+	is(LogF32, 1, 0, 0)
+	is(CosF32, 0, 0, 1)
+	is(AcosF32, 1, 0, 0)
+	is(TanhF32, 20, 0, 1)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200000 {
+		a := float32(math.Exp(r.NormFloat64() * 4))
+		for _, b := range []float32{0.5, 1, 2, 3} {
+			want := math.Pow(float64(a), float64(b))
+			if got := run(PowF32, a, b); math.Abs(float64(got)-want) > 1.5*unitOf(want) {
+				t.Fatalf("%g to the %g is %g, want %g", a, b, got, want)
+			}
+		}
+	}
+}
