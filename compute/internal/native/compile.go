@@ -473,6 +473,7 @@ func (c *compiler) results(list []Inst, dst []vector) {
 // forget forgets what is not read again, but for what is fixed, and what the results of instructions replace.
 func (c *compiler) forget(list []Inst) {
 	gone := func(r Register, next int) bool {
+		r.apart = 0
 		return next == never || slices.ContainsFunc(list, func(in Inst) bool { return in.Dst == r })
 	}
 	for i := range c.vectors[len(c.fixed):c.most] {

@@ -138,10 +138,7 @@ func (c *compiler) gatherNeighbours(in *Inst) bool {
 // gatherWords writes the loads of neighbours, the first of which is at from, within the memory.
 func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets vector) {
 	t, mask, low, high := spare[0], spare[1], spare[2], spare[3]
-	if !c.wide && (offsets > 15 || offsets == vector(rsp)) { // it has no such offsets, or the address means none
-		c.move(t, reg(offsets))
-		offsets = t
-	}
+	offsets = c.gathering(offsets, t)
 	unit, words := int(loads[0].unit()), [2]vector{low}
 	skip := c.wide && c.skips(&loads[0])
 	lanes := func(upper uint8) {
@@ -187,6 +184,16 @@ func (c *compiler) gatherWords(loads []Inst, dst []vector, from address, offsets
 			}
 		}
 	}
+}
+
+// gathering gives a vector that a gather can have as offsets: without AVX-512 it has no high ones, and the number of
+// rsp means none. The copy is t.
+func (c *compiler) gathering(offsets, t vector) vector {
+	if c.wide || offsets < high && offsets != vector(rsp) {
+		return offsets
+	}
+	c.move(t, reg(offsets))
+	return t
 }
 
 // gatherWith writes a gather of the lanes in K1, where vectors have 512 bits, or in mask.

@@ -14,9 +14,10 @@ type Register struct {
 	Offset uint32 // bytes
 	Step   uint32 // 32, or 64 if it is wide; 0 if all lanes share one chunk
 	Valid  bool
-	Wide   bool // its values have 64 bits
-	upper  bool // it is the upper half of one with 64 bits (wide.go)
-	aside  bool // it lies in what the code needs for itself: all chunks have it in one place
+	Wide   bool   // its values have 64 bits
+	upper  bool   // it is the upper half of one with 64 bits (wide.go)
+	aside  bool   // it lies in what the code needs for itself: all chunks have it in one place
+	apart  uint32 // not the register, but how far behind the first element of arrays those lie that it has the indices of
 }
 
 // Pattern is what is known of the offsets of an access before it is done.

@@ -136,47 +136,48 @@ func (c *compiler) controlPair(r *region, in *Inst) bool {
 	return true
 }
 
-// waiting compares, so that equal says whether there is no lane in a mask.
+// waiting compares, so that equal says whether there is no lane in a mask. What pairs have there is read pair by pair:
+// a processor waits where it reads as one what was written in parts.
 func (c *compiler) waiting(in *Inst) {
-	switch {
-	case in.Dst.Step > 0:
-		c.one(vmovups, spare[0], memory(c.home(in.Dst)))
+	home := c.home(in.Dst)
+	if in.Dst.Step == 0 {
+		c.load32(rcx, home)
+		c.test(rcx)
 		if c.twice {
-			c.second = true
-			c.two(vpor, spare[0], spare[0], memory(c.ofPair(c.home(in.Dst))))
-			c.second = false
+			home.displacement += 4
+			c.integer(false, 0x0b, uint8(rcx), memory(home), 0) // OR
 		}
-		c.signsTo(1, spare[0])
-		c.testBits(1)
 		return
-	case c.twice:
-		c.load64(rcx, c.home(in.Dst))
-	default:
-		c.load32(rcx, c.home(in.Dst))
 	}
-	c.test(rcx)
+	c.one(vmovups, spare[0], memory(home))
+	if c.twice {
+		c.second = true
+		c.two(vpor, spare[0], spare[0], memory(c.ofPair(home)))
+		c.second = false
+	}
+	c.signsTo(1, spare[0])
+	c.testBits(1)
 }
 
-// enterPair makes the lanes in a mask the active ones, and compares, so that equal says whether there are none.
+// enterPair makes the lanes in a mask the active ones, and compares, so that equal says whether there are none. Bits
+// that were stored just now come to a general register sooner than to a mask register.
 func (c *compiler) enterPair(in *Inst) {
+	home := c.home(in.Dst)
 	if in.Dst.Step > 0 {
 		c.eachPair(func() {
-			c.one(vmovups, spare[0], memory(c.ofPair(c.home(in.Dst))))
+			c.one(vmovups, spare[0], memory(c.ofPair(home)))
 			c.signsTo(c.activeBits(), spare[0])
-			c.store(c.ofPair(c.home(in.Dst)), c.zeros(spare[1]))
+			c.store(c.ofPair(home), c.zeros(spare[1]))
 		})
 		c.testActive()
 		return
 	}
 	c.zero(rdx)
-	if c.twice {
-		c.eachPair(func() { c.loadBits(c.activeBits(), c.maskBits(c.home(in.Dst))) })
-		c.load64(rcx, c.home(in.Dst))
-		c.store64(c.home(in.Dst), rdx)
-	} else {
-		c.load32(rcx, c.home(in.Dst))
-		c.store32(c.home(in.Dst), rdx)
+	c.zero(rax)
+	c.eachPair(func() {
+		c.load32(rcx, c.maskBits(home))
+		c.store32(c.maskBits(home), rdx)
 		c.bitsFrom(c.activeBits(), rcx)
-	}
-	c.test(rcx)
+		c.integer(false, 0x0b, uint8(rax), reg(vector(rcx)), 0) // OR
+	})
 }
