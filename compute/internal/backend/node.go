@@ -34,6 +34,8 @@ func (e *emitter) node(v ir.Value) {
 		i.Code = program.AccessPhysical
 	case ops.IsPrivate(n.Op):
 		e.private(&i, n)
+	case n.Op == kernel.MulAddSat:
+		i.Most = e.g.MostOffset(v, 0)
 	case n.Op == kernel.LtU32, n.Op == kernel.LtS32, n.Op == kernel.EqI32:
 		i.Counts = e.counts(n.Args[0], n.Block)
 	case n.Op == kernel.LeU32, n.Op == kernel.LeS32:
@@ -42,6 +44,7 @@ func (e *emitter) node(v ir.Value) {
 		i.Code = program.Access
 		i.Base = e.register(n.Base)
 		i.Pattern, i.Words = e.pattern(n)
+		i.Most = e.g.MostOffset(n.Args[0], n.Base)
 		e.memory(&i, n.Extra)
 	}
 	at := e.inst(i)

@@ -72,11 +72,27 @@ func (g *Graph) most(v Value, depth int) uint64 {
 		bound = 1
 	case kernel.PopCount32:
 		bound = 32
+	case kernel.MulAddSat:
+		bound = of(0)*n.Imm + of(1)
 	}
 	if bound > math.MaxUint32 {
 		return math.MaxUint32
 	}
 	return bound
+}
+
+// MostOffset gives an upper bound of a sum of 32-bit values, of which each may be none, if it can't wrap; else 0.
+func (g *Graph) MostOffset(a, b Value) uint32 {
+	sum := uint64(0)
+	for _, v := range []Value{a, b} {
+		if v != 0 {
+			sum += g.most(v, BoundDepth)
+		}
+	}
+	if sum >= math.MaxUint32 {
+		return 0
+	}
+	return uint32(sum)
 }
 
 // zeros is how many of the lowest bits of a 32-bit value are 0, at least. depth bounds the recursion.

@@ -175,7 +175,7 @@ func (c *compiler) address(in *Inst, offsets operand, slow label) general {
 		c.addFrom(rax, base)
 		return rax
 	}
-	if p := c.known(in); p != nil {
+	if p := c.earlier(in); p != nil {
 		return c.again(p, slow)
 	}
 	end, others := c.reach(in)
@@ -249,8 +249,8 @@ func (c *compiler) reach(in *Inst) (end uint64, others bool) {
 	return end, others
 }
 
-// known is the pointer of earlier accesses with the same offsets, or nil.
-func (c *compiler) known(in *Inst) *pointer {
+// earlier is the pointer of earlier accesses with the same offsets, or nil.
+func (c *compiler) earlier(in *Inst) *pointer {
 	if c.halved {
 		return nil
 	}
@@ -307,8 +307,60 @@ func (c *compiler) limits(in *Inst, bytes int32, none label) {
 // skips says whether a gather leaves out lanes that don't take part: they may be many, and far from each other.
 func (c *compiler) skips(in *Inst) bool { return c.skipping && c.mode == Masked && in.Pattern == Any }
 
+// known says whether all lanes of an access are known to be within a memory that is large enough. Those that don't take
+// part may have any offsets.
+func (c *compiler) known(in *Inst) bool {
+	return in.Most > 0 && in.Most < Limit/2 && in.Pattern == Any && (c.mode != Masked || in.Stores() || c.skips(in))
+}
+
+// unlessLarge goes to a place if the memory of a known access has less than so many bytes behind the largest offset.
+func (c *compiler) unlessLarge(in *Inst, bytes uint64, to label) {
+	_, size := slot(in.Slot)
+	c.integer(true, 0x81, compares, memory(size), 4)
+	c.word(int32(uint64(in.Most) + bytes))
+	c.jumpIf(below, to)
+}
+
+// addressOf leaves in rax the address of the memory of an access, with Base.
+func (c *compiler) addressOf(in *Inst) {
+	base, _ := slot(in.Slot)
+	if !in.Base.Valid {
+		c.load64(rax, base)
+		return
+	}
+	c.load32(rax, c.home(in.Base))
+	c.addFrom(rax, base)
+}
+
 // gatherLanes writes a load of lanes at any places; what lies outside of the memory is 0.
 func (c *compiler) gatherLanes(in *Inst, dst vector, offsets operand) {
+	if !c.known(in) {
+		c.gatherWithin(in, dst, offsets)
+		return
+	}
+	t, mask, r := spare[0], spare[1], spare[2]
+	small, back := c.label(), c.label()
+	c.unlessLarge(in, in.Immediate+uint64(in.bytes()), small)
+	c.move(t, offsets)
+	c.addressOf(in)
+	switch {
+	case c.wide && c.skips(in):
+		c.moveBits(1, c.activeBits())
+	case c.wide:
+		c.allBits(1)
+	case c.skips(in):
+		c.move(mask, reg(c.active(mask)))
+	default:
+		c.two(vpcmpeqd, mask, mask, reg(mask))
+	}
+	c.gatherWith(vgatherdps, r, at(rax, int32(in.Immediate)), t, mask)
+	c.move(dst, reg(r))
+	c.place(back)
+	c.behind(small, back, func() { c.gatherWithin(in, dst, offsets) })
+}
+
+// gatherWithin writes a load of those lanes that are within the memory.
+func (c *compiler) gatherWithin(in *Inst, dst vector, offsets operand) {
 	t, mask, r := spare[0], spare[1], spare[2]
 	none := c.label()
 	c.move(t, offsets)
@@ -440,6 +492,35 @@ func (c *compiler) loadLanes(in *Inst, dst vector, offsets operand) {
 
 // scatter writes a store of lanes at any places, in order; what lies outside of the memory is not written.
 func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
+	if avx512() && in.unit() == 4 && c.known(in) {
+		small, back := c.label(), c.label()
+		c.unlessLarge(in, in.Immediate+uint64(in.bytes()), small)
+		c.move(spare[0], offsets)
+		c.addressOf(in)
+		c.arithmetic(adds, rax, int32(in.Immediate))
+		c.takingPart(1, spare[2])
+		c.scatterBy(1, rax, spare[0], value)
+		c.place(back)
+		c.behind(small, back, func() { c.scatterWithin(in, offsets, value) })
+		return
+	}
+	c.scatterWithin(in, offsets, value)
+}
+
+// takingPart leaves in a mask register which lanes take part; it uses a vector.
+func (c *compiler) takingPart(k maskRegister, t vector) {
+	switch {
+	case c.mode != Masked:
+		c.allBits(k)
+	case c.activeInBits():
+		c.moveBits(k, c.activeBits())
+	default:
+		c.signsTo(k, c.active(t))
+	}
+}
+
+// scatterWithin writes a store of those lanes that are within the memory.
+func (c *compiler) scatterWithin(in *Inst, offsets operand, value vector) {
 	from, to := c.scratch, c.scratch+32
 	none := c.label()
 	if avx512() && in.unit() == 4 {

@@ -635,6 +635,7 @@ func (s *assembler) sub(dst, v general)             { s.integer(true, 0x2b, uint
 func (s *assembler) xor(dst, v general)             { s.integer(true, 0x33, uint8(dst), reg(vector(v)), 0) }
 func (s *assembler) addFrom(dst general, a address) { s.integer(true, 0x03, uint8(dst), memory(a), 0) }
 func (s *assembler) lea(dst general, a address)     { s.integer(true, 0x8d, uint8(dst), memory(a), 0) }
+func (s *assembler) move64(dst, v general)          { s.integer(true, 0x8b, uint8(dst), reg(vector(v)), 0) }
 func (s *assembler) cmp(a, b general)               { s.integer(true, 0x3b, uint8(a), reg(vector(b)), 0) }
 func (s *assembler) cmpFrom(a general, b address)   { s.integer(true, 0x3b, uint8(a), memory(b), 0) }
 func (s *assembler) test(a general)                 { s.integer(true, 0x85, uint8(a), reg(vector(a)), 0) }

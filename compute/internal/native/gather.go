@@ -96,7 +96,7 @@ func (c *compiler) members() int {
 // gatherNeighbours writes the load under way and those of its neighbours, unless it is the only one at these offsets.
 // Where lanes are outside of the memory, or lie next to each other, each load is on its own.
 func (c *compiler) gatherNeighbours(in *Inst) bool {
-	known := c.known(in)
+	known := c.earlier(in)
 	end, others := c.reach(in)
 	if known == nil && !others {
 		return false
@@ -214,6 +214,13 @@ func (c *compiler) gatherPointer(in *Inst, offsets vector, end uint64, slow labe
 	g, none, t := pointers[p.number], c.label(), spare[1]
 	c.nextToEachOther(in, reg(offsets), t)
 	c.jumpIf(equal, none)
+	c.behind(none, slow, func() { c.zero(g) })
+	if c.known(in) && (c.wide || c.mode != Masked) {
+		c.unlessLarge(in, end, none)
+		c.addressOf(in)
+		c.move64(g, rax)
+		return g
+	}
 	base, size := slot(in.Slot)
 	c.zero(rax)
 	if in.Base.Valid {
@@ -241,7 +248,6 @@ func (c *compiler) gatherPointer(in *Inst, offsets vector, end uint64, slow labe
 	c.jumpIf(notEqual, none)
 	c.load64(g, base)
 	c.add(g, rax)
-	c.behind(none, slow, func() { c.zero(g) })
 	return g
 }
 

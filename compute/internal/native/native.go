@@ -52,14 +52,15 @@ type Inst struct {
 	Dst, A, B, C, Base Register
 	Immediate          uint64
 	Apart              uint32
-	Target             int32 // of control flow
-	Count              uint8 // of a shift: the bits, if they are always the same, plus one
-	upper              bool  // it is for the upper lanes of wide registers
-	answers            bool  // of an atomic on 64 bits: its results are wanted
-	more               uint8 // of a load or store: how many bytes behind its own have to be within the memory, too
-	Unshared           bool  // of an atomic: nobody else accesses the memory
-	way                int   // of an access, if a loop knows where it goes: number of the way + 1
-	part               part  // of two pairs of chunks
+	Most               uint32 // of an access: A and Base are no more in lanes that take part; of MulAddSat the result; or 0
+	Target             int32  // of control flow
+	Count              uint8  // of a shift: the bits, if they are always the same, plus one
+	upper              bool   // it is for the upper lanes of wide registers
+	answers            bool   // of an atomic on 64 bits: its results are wanted
+	more               uint8  // of a load or store: how many bytes behind its own have to be within the memory, too
+	Unshared           bool   // of an atomic: nobody else accesses the memory
+	way                int    // of an access, if a loop knows where it goes: number of the way + 1
+	part               part   // of two pairs of chunks
 }
 
 // Limit is the size from which on a memory is too large for the code, and the largest Immediate of an access.

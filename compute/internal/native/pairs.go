@@ -173,7 +173,7 @@ func (c *compiler) pairForm(in *Inst) bool {
 	} else if ok {
 		return c.compares(f)
 	}
-	if in.Op == kernel.MulAddSat {
+	if in.Op == kernel.MulAddSat && in.Most == 0 {
 		c.mulAddSatPair(in)
 		c.keep(in)
 		return true

@@ -71,7 +71,8 @@ func TestMasksOfTwoPairs(t *testing.T) {
 	if !avx512() {
 		t.Skip("needs a processor with AVX-512")
 	}
-	mask, other := Register{Offset: fileSize + Scratch, Valid: true}, Register{Offset: fileSize + Scratch + 32, Valid: true}
+	mask, other := Register{Offset: fileSize + Scratch, Valid: true}, Register{Offset: fileSize + Scratch, Valid: true}
+	other.Offset += 32
 	run := []Inst{{Op: Enter, Dst: mask, Target: 5}, {Op: kernel.LtU32, Dst: varying(1), A: varying(0), B: uniform(0)},
 		{Op: Split, A: varying(1), Dst: mask, B: other}, {Op: Enter, Dst: other, Target: 5},
 		{Op: kernel.AddI32, Dst: varying(0), A: varying(0), B: uniform(0), Keep: true}, {Op: Again, Dst: mask}}

@@ -1,6 +1,10 @@
 package native
 
-import "slices"
+import (
+	"slices"
+
+	"farside/compute/internal/kernel"
+)
 
 // Where each instruction of a loop waits for the one before, most of the processor has nothing to do. So a region goes
 // through its loop with two pairs of chunks, as long as these are left: each block is executed for the first pair and
@@ -30,15 +34,18 @@ const (
 )
 
 // inTwo gives the instructions of a block for two pairs. What all lanes share is done once, so the second pair has its
-// turn before an instruction changes what it still needs.
+// turn before an instruction changes what it still needs. So it has before one that waits for lanes loaded at any
+// places: the processor looks no further ahead than some hundred operations, of which such a load has many.
 func inTwo(insts []Inst) []Inst {
 	var list, later []Inst
 	read := map[Register]bool{} // by those in later, of what all lanes share
+	slow := map[Register]bool{} // written by those in later, which are loads of lanes at any places
 	stores := false             // one of later does
 	flush := func() {
 		list = append(list, later...)
 		later, stores = later[:0], false
 		clear(read)
+		clear(slow)
 	}
 	for _, in := range insts {
 		shared := !in.controls() && in.Dst.Valid && in.Dst.Step == 0
@@ -54,7 +61,7 @@ func inTwo(insts []Inst) []Inst {
 			list = append(list, in)
 			continue
 		}
-		if in.controls() || len(later) == mostInTwo {
+		if in.controls() || len(later) == mostInTwo || slow[in.A] || slow[in.B] || slow[in.C] {
 			flush()
 		}
 		second := in
@@ -71,6 +78,9 @@ func inTwo(insts []Inst) []Inst {
 			second.A = second.A.inSecond()
 		}
 		list, later = append(list, in), append(later, second)
+		if in.gathers() || in.Op == kernel.LoadPrivate32 {
+			slow[in.Dst] = true
+		}
 	}
 	flush()
 	return list

@@ -268,8 +268,32 @@ func (c *compiler) floatToSigned() {
 	c.two(vpand, c.result(), t, reg(u))
 }
 
+// mulAdd writes a product and sum that don't saturate.
+func (c *compiler) mulAdd(in *Inst) {
+	product := func(dst, a vector) {
+		if bits.OnesCount64(in.Immediate) == 1 {
+			c.shift(shift32, left, dst, a, uint8(bits.TrailingZeros64(in.Immediate)))
+			return
+		}
+		c.two(vpmulld, dst, a, c.words(uint32(in.Immediate)))
+	}
+	t := spare[0]
+	a := c.vector(0, t)
+	if !in.B.Valid {
+		product(c.result(), a)
+		return
+	}
+	product(t, a)
+	b := c.reads(1)
+	c.two(vpaddd, c.result(), t, b)
+}
+
 // mulAddSat writes A * Immediate + B in 32 bits, all ones if that overflows. No B is 0.
 func (c *compiler) mulAddSat(in *Inst) {
+	if in.Most > 0 {
+		c.mulAdd(in)
+		return
+	}
 	t, u, w := spare[0], spare[1], spare[2]
 	factor := in.Immediate
 	if bits.OnesCount64(factor) == 1 {

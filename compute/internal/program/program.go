@@ -124,6 +124,9 @@ type Inst struct {
 	Offset     uint32         // of the SPIR-V instruction that it is part of, in words
 	Pattern    native.Pattern // of an Access: what is known of A
 	Words      uint8          // the words from a lane to the next, if Pattern says that there is a distance
+	// of an Access: A and Base together are no more than that; of MulAddSat: the result, which never saturates then. This
+	// is so in active lanes. 0: nothing is known
+	Most uint32
 	// of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
 	Counts bool
 	// the last instruction that reads Dst, if all that do come before the next jump or target; else 0, as of one that

@@ -216,7 +216,8 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 // nativeInst is an instruction as package native has it, if that can be.
 func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	in := &p.Insts[i]
-	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Words: in.Words, Slot: in.Index}
+	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Words: in.Words, Slot: in.Index,
+		Most: in.Most}
 	for _, r := range []struct {
 		to   *native.Register
 		from program.Register
