@@ -56,22 +56,7 @@ func (g *Graph) promote() bool {
 	for len(p.replaced) < len(g.Nodes) {
 		p.replaced = append(p.replaced, 0)
 	}
-	for _, b := range g.Order {
-		blk := &g.Blocks[b]
-		for _, list := range [][]Value{blk.Phis, blk.Insts} {
-			for _, v := range list {
-				n := &g.Nodes[v]
-				for i, a := range n.Args {
-					n.Args[i] = p.replaced.find(a)
-				}
-				n.Base = p.replaced.find(n.Base)
-				for i, a := range n.List {
-					n.List[i] = p.replaced.find(a)
-				}
-			}
-		}
-		blk.Cond = p.replaced.find(blk.Cond)
-	}
+	p.replaced.apply(g)
 	return true
 }
 

@@ -56,6 +56,9 @@ func (g *Graph) Optimize(unroll bool) {
 		g.simplify(false)
 		g.did("simplify")
 	}
+	if g.shareElements() {
+		g.did("shareElements")
+	}
 	g.dropDead()
 	g.did("dropDead")
 	g.hoist()
@@ -167,6 +170,26 @@ func (r replacements) find(v Value) Value {
 		v = r[v]
 	}
 	return v
+}
+
+// apply has all blocks use what values have become.
+func (r replacements) apply(g *Graph) {
+	for _, b := range g.Order {
+		blk := &g.Blocks[b]
+		for _, list := range [][]Value{blk.Phis, blk.Insts} {
+			for _, v := range list {
+				n := &g.Nodes[v]
+				for i, a := range n.Args {
+					n.Args[i] = r.find(a)
+				}
+				n.Base = r.find(n.Base)
+				for i, a := range n.List {
+					n.List[i] = r.find(a)
+				}
+			}
+		}
+		blk.Cond = r.find(blk.Cond)
+	}
 }
 
 // trivialPhis replaces phis whose operands are all the same, or the phi itself.

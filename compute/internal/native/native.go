@@ -52,7 +52,7 @@ type Inst struct {
 	Dst, A, B, C, Base Register
 	Immediate          uint64
 	Apart              uint32
-	Most               uint32 // of an access: A and Base are no more in lanes that take part; of MulAddSat the result; or 0
+	Most               uint32 // as program.Inst.Most
 	Target             int32  // of control flow
 	Count              uint8  // of a shift: the bits, if they are always the same, plus one
 	upper              bool   // it is for the upper lanes of wide registers

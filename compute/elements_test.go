@@ -1,0 +1,86 @@
+package compute
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"farside/compute/internal/kernel"
+	"farside/compute/internal/vmtest"
+)
+
+// TestSharedElements: of loads of an element between which nothing stores to the array, one is done.
+func TestSharedElements(t *testing.T) {
+	for _, c := range []struct {
+		body  string
+		loads int
+		want  func(i uint32, t []uint32) uint32
+	}{
+		{"r = t[k] + t[k] * t[k];", 1, func(i uint32, t []uint32) uint32 { return t[i%40] * (1 + t[i%40]) }},
+		{"r = t[k]; t[k] = r + 1u; r += t[k];", 2, func(i uint32, t []uint32) uint32 { return 2*t[i%40] + 1 }},
+		{"r = t[k]; s[k] = r; r += t[k];", 1, func(i uint32, t []uint32) uint32 { return 2 * t[i%40] }},
+		{"r = t[k]; if (i % 3u == 0u) t[i % 30u] = y[i]; r += t[k];", 2, func(i uint32, t []uint32) uint32 {
+			r := t[i%40]
+			if i%3 == 0 {
+				t[i%30] = 0
+			}
+			return r + t[i%40]
+		}},
+		{"r = t[k]; if (i % 3u == 0u) { r += t[k]; y[i] = r; } r *= t[k];", 1, func(i uint32, t []uint32) uint32 {
+			r := t[i%40]
+			if i%3 == 0 {
+				r *= 2
+			}
+			return r * t[i%40]
+		}},
+		// The first load of a round sees what the one before has stored, the second one doesn't.
+		{"r = t[k]; for (uint n = 0u; n < i % 7u; n++) { r += t[k]; r ^= t[k]; t[(n + r) % 40u] += i; }", 3,
+			func(i uint32, t []uint32) uint32 {
+				r := t[i%40]
+				for n := range i % 7 {
+					r += t[i%40]
+					r ^= t[i%40]
+					t[(n+r)%40] += i
+				}
+				return r
+			}},
+		{"r = t[k]; for (uint n = 0u; n < i % 7u; n++) { r = r * 3u + t[k]; }", 1, func(i uint32, t []uint32) uint32 {
+			r := t[i%40]
+			for range i % 7 {
+				r = r*3 + t[i%40]
+			}
+			return r
+		}},
+	} {
+		p := compileWords(t, glslWords(t, fmt.Sprintf(`#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+void main() {
+	uint i = gl_GlobalInvocationID.x, k = i %% 40u, r = 0u, t[40], s[40];
+	for (uint n = 0u; n < 40u; n++) { t[n] = n * i + 3u; s[n] = n; }
+	%s
+	y[i] = r;
+}`, c.body)), Options{})
+		loads := 0
+		for i := range p.Insts {
+			if p.Insts[i].Op == kernel.LoadPrivate32 {
+				loads++
+			}
+		}
+		if loads != c.loads {
+			t.Errorf("%s: %d loads, want %d\n%s", c.body, loads, c.loads, p)
+		}
+		got, want := make([]uint32, 128), make([]uint32, 128)
+		mustRun(t, p, dispatch([3]uint32{2, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
+		for i := range uint32(128) {
+			array := make([]uint32, 40)
+			for n := range array {
+				array[n] = uint32(n)*i + 3
+			}
+			want[i] = c.want(i, array)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d, want %d\n%s", c.body, got, want, p)
+		}
+	}
+}
