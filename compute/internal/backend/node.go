@@ -34,6 +34,8 @@ func (e *emitter) node(v ir.Value) {
 		i.Code = program.AccessPhysical
 	case ops.IsPrivate(n.Op):
 		e.private(&i, n)
+	case n.Op == kernel.MinF32, n.Op == kernel.MaxF32:
+		i.Quiet = e.g.Quiet(n.Args[0]) && e.g.Quiet(n.Args[1])
 	case n.Op == kernel.MulAddSat:
 		i.Most = e.g.MostOffset(v, 0)
 	case n.Op == kernel.LtU32, n.Op == kernel.LtS32, n.Op == kernel.EqI32:

@@ -53,6 +53,7 @@ type Inst struct {
 	Immediate          uint64
 	Apart              uint32
 	Most               uint32 // as program.Inst.Most
+	Quiet              bool   // as program.Inst.Quiet
 	Target             int32  // of control flow
 	Count              uint8  // of a shift: the bits, if they are always the same, plus one
 	upper              bool   // it is for the upper lanes of wide registers

@@ -219,8 +219,8 @@ func init() {
 	}
 	pairSequences = map[kernel.Op]func(c *compiler){
 		kernel.Select32:    (*compiler).choosePair,
-		kernel.MinF32:      extremePair(vminps, vorps),
-		kernel.MaxF32:      extremePair(vmaxps, vandps),
+		kernel.MinF32:      extremePair(kernel.MinF32),
+		kernel.MaxF32:      extremePair(kernel.MaxF32),
 		kernel.F32ToS32:    (*compiler).floatToSignedPair,
 		kernel.Bits16ToF32: (*compiler).halfToFloatPair,
 
@@ -319,8 +319,12 @@ func (c *compiler) choosePair() {
 }
 
 // extremePair is extreme: the instruction gives b if both are zeros or one is a NaN.
-func extremePair(o, combine opcode) func(c *compiler) {
+func extremePair(op kernel.Op) func(c *compiler) {
+	o, combine := extremes[op][0], extremes[op][1]
 	return func(c *compiler) {
+		if c.quietExtreme(op) {
+			return
+		}
 		a, b, t := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2]
 		c.two(o, t, a, reg(b))
 		c.compareTo(vcmpps, 0, 1, a, reg(b), floatEqual)
@@ -355,6 +359,12 @@ func (c *compiler) mulAddSatPair(in *Inst) {
 	if bits.OnesCount64(factor) == 1 {
 		n := uint8(bits.TrailingZeros64(factor))
 		a := c.vector(0, u)
+		if !in.B.Valid {
+			c.compareTo(vpcmpud, 0, 1, a, c.words(math.MaxUint32>>n), isNotAtMost)
+			c.shift(shift32, left, t, a, n)
+			c.blendBy(1, c.result(), t, c.words(math.MaxUint32))
+			return
+		}
 		c.compareTo(vpcmpud, 0, 1, a, c.words(math.MaxUint32>>n), isAtMost)
 		c.shift(shift32, left, t, a, n)
 	} else {

@@ -32,8 +32,8 @@ var sequences = map[kernel.Op]func(c *compiler){
 	kernel.ShrS32:         shift(vpsravd, rightSigned),
 	kernel.LtU32:          (*compiler).lessUnsigned,
 	kernel.LeU32:          (*compiler).lessEqualUnsigned,
-	kernel.MinF32:         extreme(extremes[kernel.MinF32]),
-	kernel.MaxF32:         extreme(extremes[kernel.MaxF32]),
+	kernel.MinF32:         extreme(kernel.MinF32),
+	kernel.MaxF32:         extreme(kernel.MaxF32),
 	kernel.FmaF32:         (*compiler).fma,
 	kernel.MulAddF32:      product(vaddps, false),
 	kernel.MulSubF32:      product(vsubps, false),
@@ -85,12 +85,31 @@ func constant(o opcode, n uint32) func(c *compiler) {
 }
 
 // extreme makes a minimum or maximum of floats, one of extremes.
-func extreme(e [2]opcode) func(c *compiler) {
+func extreme(op kernel.Op) func(c *compiler) {
+	e := extremes[op]
 	return func(c *compiler) {
+		if c.quietExtreme(op) {
+			return
+		}
 		// The instructions give the second operand if both are zeros or one is a NaN.
 		a, b := c.vector(0, spare[0]), c.vector(1, spare[1])
 		c.extremeOf(e[0], e[1], c.result(), a, b, spare[2], spare[3])
 	}
+}
+
+// quietExtreme writes a minimum or maximum by VRANGEPS, which differs from what the kernels give for signalling NaNs.
+func (c *compiler) quietExtreme(op kernel.Op) bool {
+	if !c.insts[c.at].Quiet || !avx512() {
+		return false
+	}
+	const largest, ofResult = 1, 1 << 2 // the sign is that of the result
+	n := uint8(ofResult)
+	if op == kernel.MaxF32 {
+		n |= largest
+	}
+	a, b := c.vector(0, spare[0]), c.reads(1)
+	c.byte32(vrangeps, c.result(), a, b, n)
+	return true
 }
 
 // extremeOf is that of a and b; dst may be one of them, t and u are needed.

@@ -127,6 +127,8 @@ type Inst struct {
 	// of an Access: A and Base together are no more than that; of MulAddSat: the result, which never saturates then. This
 	// is so in active lanes. 0: nothing is known
 	Most uint32
+	// of MinF32 and MaxF32: neither operand is a signalling NaN in active lanes
+	Quiet bool
 	// of a comparison: A, or of Le* B, is one more in each lane than in the one before, modulo 2^32
 	Counts bool
 	// the last instruction that reads Dst, if all that do come before the next jump or target; else 0, as of one that

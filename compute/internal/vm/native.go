@@ -217,7 +217,7 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	in := &p.Insts[i]
 	n := native.Inst{Op: in.Op, Immediate: in.Immediate, Pattern: in.Pattern, Words: in.Words, Slot: in.Index,
-		Most: in.Most}
+		Most: in.Most, Quiet: in.Quiet}
 	for _, r := range []struct {
 		to   *native.Register
 		from program.Register
