@@ -5,9 +5,11 @@ import "farside/internal/texel"
 // block is four texels of an attachment that are written together, in two pairs: a quad's, or samples that follow each
 // other.
 type block struct {
-	at    int        // from the first texel of the first layer to the first pair
-	perm  *[4]uint32 // the lanes of the texels, of four
-	from  uint32     // the first one of these
+	//lint:ignore U1000 for assembly
+	at   int        // from the first texel of the first layer to the first pair
+	perm *[4]uint32 // the lanes of the texels, of four
+	from uint32     // the first one of these
+	//lint:ignore U1000 for assembly
 	cover uint8
 }
 

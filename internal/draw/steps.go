@@ -88,10 +88,11 @@ type rowPlan struct {
 	thresholds *float32
 	linear     *float32
 	constants  [constantsCount][16]uint32
-	some       [64]byte // texels of a block of which some are covered
-	memory     *[planLength][stepLanes]uint32
-	samples    uint32           // all of a pixel
-	lanes      [2][8]*[4]uint32 // of the blocks of a row of a quad
+	//lint:ignore U1000 for assembly
+	some    [64]byte // texels of a block of which some are covered
+	memory  *[planLength][stepLanes]uint32
+	samples uint32           // all of a pixel
+	lanes   [2][8]*[4]uint32 // of the blocks of a row of a quad
 
 	takes   bool     // what is there is read: channels are blended, or written in part
 	dual    bool     // the second source is read
