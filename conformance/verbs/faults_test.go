@@ -105,10 +105,10 @@ func TestFaultsOfPrograms(t *testing.T) {
 func TestSeverAfter(t *testing.T) {
 	need(t, "ibverbs-utils", "ibv_rc_pingpong")
 	begin := time.Now()
-	// The delay shows that there was a hundredth message.
-	out := faultyPair(t, "rdma.recv=delay:1ms@100; rdma=sever@after:1s", "ibv_rc_pingpong", "-g", "0", "-n", "2000000000")
+	// The delay shows that there was a tenth message.
+	out := faultyPair(t, "rdma.recv=delay:1ms@10; rdma=sever@after:1s", "ibv_rc_pingpong", "-g", "0", "-n", "2000000000")
 	took := time.Since(begin)
-	if took < time.Second || took > 20*time.Second || !strings.Contains(out, "call 100 of rdma.recv") ||
+	if took < time.Second || took > 20*time.Second || !strings.Contains(out, "call 10 of rdma.recv") ||
 		strings.Count(out, "fault on command: rdma=sever@after:1s") != 1 {
 		t.Errorf("the program ended after %v: %s", took, out)
 	}
