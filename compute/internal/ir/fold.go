@@ -67,18 +67,36 @@ func (g *Graph) fold(n *Node) Value {
 		if o.is[1] && o.known[1]&63 == 0 {
 			return o.a
 		}
-	case kernel.EqI32, kernel.LeU32, kernel.LeS32, kernel.EqI64, kernel.LeU64, kernel.LeS64:
-		if o.same {
-			return g.C32(all32)
-		}
-	case kernel.NeI32, kernel.LtU32, kernel.LtS32, kernel.NeI64, kernel.LtU64, kernel.LtS64:
-		if o.same {
-			return g.Zero
-		}
+	case kernel.EqI32, kernel.LeU32, kernel.LeS32, kernel.EqI64, kernel.LeU64, kernel.LeS64,
+		kernel.NeI32, kernel.LtU32, kernel.LtS32, kernel.NeI64, kernel.LtU64, kernel.LtS64:
+		return g.foldComparison(n, &o)
+	case kernel.MulWordsU64, kernel.TruncI64I32, kernel.ZextI32I64:
+		return g.foldWords(n, &o)
 	case kernel.Select32, kernel.Select64:
 		return g.foldSelect(n, &o)
 	default:
 		return g.foldConversion(n, &o)
+	}
+	return 0
+}
+
+// foldComparison folds comparisons of integers.
+func (g *Graph) foldComparison(n *Node, o *foldOperands) Value {
+	switch n.Op {
+	case kernel.EqI32, kernel.EqI64, kernel.NeI32, kernel.NeI64:
+		if !o.same {
+			return g.foldEqual(n.Op, o)
+		}
+	}
+	switch n.Op {
+	case kernel.EqI32, kernel.LeU32, kernel.LeS32, kernel.EqI64, kernel.LeU64, kernel.LeS64:
+		if o.same {
+			return g.C32(all32)
+		}
+	default:
+		if o.same {
+			return g.Zero
+		}
 	}
 	return 0
 }
@@ -126,6 +144,8 @@ func (g *Graph) foldBits(n *Node, o *foldOperands) Value {
 			return o.a
 		case none:
 			return o.b
+		case n.Wide:
+			return g.foldWords(n, o)
 		}
 	case kernel.OrI32, kernel.OrI64:
 		switch {
@@ -174,6 +194,9 @@ func (g *Graph) foldProduct(n *Node, o *foldOperands) Value {
 			return g.Op2(kernel.ShlI32, o.a, shift())
 		case n.Op == kernel.MulI64 && bits.OnesCount64(k) == 1:
 			return g.Op2(kernel.ShlI64, o.a, wide())
+		}
+		if n.Op == kernel.MulI64 {
+			return g.foldWords(n, o)
 		}
 	case kernel.DivU32:
 		if power {
@@ -259,10 +282,6 @@ func (g *Graph) foldConversion(n *Node, o *foldOperands) Value {
 		}
 	case kernel.Join64:
 		if y := &g.Nodes[o.b]; x.Op == kernel.Low32 && y.Op == kernel.High32 && x.Args[0] == y.Args[0] {
-			return x.Args[0]
-		}
-	case kernel.TruncI64I32:
-		if x.Op == kernel.SextI32I64 || x.Op == kernel.ZextI32I64 {
 			return x.Args[0]
 		}
 	}

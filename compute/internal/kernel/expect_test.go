@@ -178,6 +178,8 @@ func integers(all map[Op]expectation) {
 		compare(LtS32, LtS64, true, func(order int) bool { return order < 0 })
 		compare(LeS32, LeS64, true, func(order int) bool { return order <= 0 })
 	}
+	words := func(a, b, _, _ uint64) uint64 { return uint64(uint32(a)) * uint64(uint32(b)) }
+	all[MulWordsU64] = expectation{result: kindI64, operands: []kind{kindI64, kindI64}, of: words}
 	count := func(op32, op64 Op, f func(a uint64, width int) int) {
 		all[op32] = expectation{result: kindI32, operands: []kind{kindI32}, of: func(a, _, _, _ uint64) uint64 {
 			return uint64(uint32(f(a, 32)))

@@ -1,6 +1,9 @@
 package kernel
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 func fillI32(t *Table) {
 	t[Move32] = move[uint32]
@@ -69,6 +72,7 @@ func fillI64(t *Table) {
 	t[RemU64] = binary(remainder[uint64])
 	t[RemS64] = binary(remainder[int64])
 	t[ModS64] = binary(modulo[int64])
+	t[MulWordsU64] = binary(func(a, b uint64) uint64 { return a & math.MaxUint32 * (b & math.MaxUint32) })
 	t[MulHighU64] = binary(func(a, b uint64) uint64 {
 		high, _ := bits.Mul64(a, b)
 		return high

@@ -61,6 +61,7 @@ func (s *Set) useAVX2() {
 	s.Ops[ShlI64] = avx2ShlI64
 	s.Ops[ShrU64] = avx2ShrU64
 	s.Ops[ShrS64] = avx2ShrS64
+	s.Ops[MulWordsU64] = avx2MulWordsU64
 	s.Ops[MulI64] = avx2MulI64
 	s.Ops[MinU64] = avx2MinU64
 	s.Ops[MaxU64] = avx2MaxU64
@@ -391,6 +392,9 @@ func avx2ShrU64(a *Args, first, n int)
 
 //go:noescape
 func avx2ShrS64(a *Args, first, n int)
+
+//go:noescape
+func avx2MulWordsU64(a *Args, first, n int)
 
 //go:noescape
 func avx2MulI64(a *Args, first, n int)

@@ -61,6 +61,7 @@ func (s *Set) useNEON() {
 	s.Ops[ShlI64] = neonShlI64
 	s.Ops[ShrU64] = neonShrU64
 	s.Ops[ShrS64] = neonShrS64
+	s.Ops[MulWordsU64] = neonMulWordsU64
 	s.Ops[MulI64] = neonMulI64
 	s.Ops[MinU64] = neonMinU64
 	s.Ops[MaxU64] = neonMaxU64
@@ -372,6 +373,9 @@ func neonShrU64(a *Args, first, n int)
 
 //go:noescape
 func neonShrS64(a *Args, first, n int)
+
+//go:noescape
+func neonMulWordsU64(a *Args, first, n int)
 
 //go:noescape
 func neonMulI64(a *Args, first, n int)

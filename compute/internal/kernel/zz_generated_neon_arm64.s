@@ -2512,6 +2512,55 @@ loop1:
 done2:
 	RET
 
+// func neonMulWordsU64(a *Args, first, n int)
+TEXT ·neonMulWordsU64(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD first+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD 0(R0), R3
+	ADD R1<<6, R3
+	MOVD 16(R0), R4
+	MOVD 24(R0), R5
+	MUL R1, R5, R12
+	ADD R12, R4
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MUL R1, R7, R12
+	ADD R12, R6
+	CBZ R2, done2
+loop1:
+	WORD $0x3dc00080 // ldr q0, [x4]
+	WORD $0x0ea12800 // xtn v0.2s, v0.2d
+	WORD $0x3dc000c1 // ldr q1, [x6]
+	WORD $0x0ea12821 // xtn v1.2s, v1.2d
+	WORD $0x2ea1c000 // umull v0.2d, v0.2s, v1.2s
+	WORD $0x3d800060 // str q0, [x3]
+	WORD $0x3dc00480 // ldr q0, [x4, #16]
+	WORD $0x0ea12800 // xtn v0.2s, v0.2d
+	WORD $0x3dc004c1 // ldr q1, [x6, #16]
+	WORD $0x0ea12821 // xtn v1.2s, v1.2d
+	WORD $0x2ea1c000 // umull v0.2d, v0.2s, v1.2s
+	WORD $0x3d800460 // str q0, [x3, #16]
+	WORD $0x3dc00880 // ldr q0, [x4, #32]
+	WORD $0x0ea12800 // xtn v0.2s, v0.2d
+	WORD $0x3dc008c1 // ldr q1, [x6, #32]
+	WORD $0x0ea12821 // xtn v1.2s, v1.2d
+	WORD $0x2ea1c000 // umull v0.2d, v0.2s, v1.2s
+	WORD $0x3d800860 // str q0, [x3, #32]
+	WORD $0x3dc00c80 // ldr q0, [x4, #48]
+	WORD $0x0ea12800 // xtn v0.2s, v0.2d
+	WORD $0x3dc00cc1 // ldr q1, [x6, #48]
+	WORD $0x0ea12821 // xtn v1.2s, v1.2d
+	WORD $0x2ea1c000 // umull v0.2d, v0.2s, v1.2s
+	WORD $0x3d800c60 // str q0, [x3, #48]
+	ADD $64, R3
+	ADD R5, R4
+	ADD R7, R6
+	SUB $1, R2
+	CBNZ R2, loop1
+done2:
+	RET
+
 // func neonMulI64(a *Args, first, n int)
 TEXT ·neonMulI64(SB), NOSPLIT, $0-24
 	MOVD a+0(FP), R0

@@ -72,6 +72,7 @@ const (
 	RemU64
 	RemS64
 	ModS64
+	MulWordsU64 // the product of the low words
 	MulHighU64
 	MulHighS64
 	MinU64
@@ -331,6 +332,7 @@ var opNames = [NumOps]string{
 	RemU64:                  "RemU64",
 	RemS64:                  "RemS64",
 	ModS64:                  "ModS64",
+	MulWordsU64:             "MulWordsU64",
 	MulHighU64:              "MulHighU64",
 	MulHighS64:              "MulHighS64",
 	MinU64:                  "MinU64",

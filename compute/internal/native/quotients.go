@@ -51,13 +51,13 @@ func highWord(signed bool) func(c *compiler) {
 		c.two(vpaddq, t, t, reg(u))
 		for _, carry := range []vector{sum, t} {
 			c.shift(shift64, right, carry, carry, 32)
-			c.two(vpaddq, high, high, reg(carry))
 		}
+		c.two(vpaddq, high, high, reg(sum))
 		if !signed {
-			c.move(c.result(), reg(high))
+			c.two(vpaddq, c.result(), high, reg(t))
 			return
 		}
-		c.move(sum, reg(high))
+		c.two(vpaddq, sum, high, reg(t))
 		a, b = c.vector(0, spare[0]), c.vector(1, spare[1])
 		for _, f := range [][2]vector{{a, b}, {b, a}} {
 			c.signsOf(t, f[0])

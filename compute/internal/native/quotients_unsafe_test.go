@@ -15,7 +15,7 @@ func TestWideDivisions(t *testing.T) {
 	numbers := []uint64{0, 1, 2, 3, 7, 1<<31 - 1, 1 << 32, 1<<62 + 12345, math.MaxInt64, 1 << 63, 1<<63 + 1,
 		math.MaxUint64 - 1, math.MaxUint64, -12345 & math.MaxUint64}
 	for _, op := range []kernel.Op{kernel.DivU64, kernel.DivS64, kernel.RemU64, kernel.RemS64, kernel.ModS64,
-		kernel.MulHighU64, kernel.MulHighS64} {
+		kernel.MulHighU64, kernel.MulHighS64, kernel.MulWordsU64} {
 		run := []Inst{{Op: op, Dst: wideVarying(2), A: wideVarying(0), B: wideVarying(1), Keep: true}}
 		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize})
 		if err != nil {

@@ -175,7 +175,8 @@ func takeWords(order uint8) func(c *compiler) {
 // wideForms are the operations on 64 bits, in all operands and the result, that are an instruction.
 var wideForms = map[kernel.Op]form{
 	kernel.AddI64: {opcode: vpaddq, byte: -1}, kernel.SubI64: {opcode: vpsubq, byte: -1},
-	kernel.AndI64: {opcode: vpand, byte: -1}, kernel.OrI64: {opcode: vpor, byte: -1},
+	kernel.MulWordsU64: {opcode: vpmuludq, byte: -1},
+	kernel.AndI64:      {opcode: vpand, byte: -1}, kernel.OrI64: {opcode: vpor, byte: -1},
 	kernel.XorI64: {opcode: vpxor, byte: -1}, kernel.AddF64: {opcode: vaddpd, byte: -1},
 	kernel.SubF64: {opcode: vsubpd, byte: -1}, kernel.MulF64: {opcode: vmulpd, byte: -1},
 	kernel.DivF64: {opcode: vdivpd, byte: -1}, kernel.SqrtF64: {opcode: vsqrtpd, unary: true, byte: -1},

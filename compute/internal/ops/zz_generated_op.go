@@ -84,6 +84,7 @@ var table = [NumOps]Info{
 	kernel.RemU64:                  {Name: "RemU64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 6, Computes: true, Pure: true},
 	kernel.RemS64:                  {Name: "RemS64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 6, Computes: true, Pure: true},
 	kernel.ModS64:                  {Name: "ModS64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 6, Computes: true, Pure: true},
+	kernel.MulWordsU64:             {Name: "MulWordsU64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 2, Commutes: true, Computes: true, Pure: true},
 	kernel.MulHighU64:              {Name: "MulHighU64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 2, Computes: true, Pure: true},
 	kernel.MulHighS64:              {Name: "MulHighS64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 2, Computes: true, Pure: true},
 	kernel.MinU64:                  {Name: "MinU64", Class: ClassInteger, Args: [4]Operand{{I64, false}, {I64, false}}, Result: I64, Cost: 2, Computes: true, Pure: true},

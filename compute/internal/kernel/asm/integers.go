@@ -273,6 +273,9 @@ func (g *generator) integers64() {
 		sign := k.y(k.VPSRLVQ, n, k.y(k.VMOVDQU, k.quads(1<<63)))
 		return k.y(k.VPSUBQ, sign, k.y(k.VPXOR, sign, k.y(k.VPSRLVQ, n, a)))
 	})
+	g.each("MulWordsU64", 64, two, func(k *chunk, a vector, half int) vector {
+		return k.y(k.VPMULUDQ, k.load(1, half), a)
+	})
 	g.each("MulI64", 64, two, func(k *chunk, a vector, half int) vector {
 		b := k.load(1, half)
 		cross := k.y(k.VPMULLD, k.y(k.VPSHUFD, operand.U8(0xb1), b), a) // low by high, high by low

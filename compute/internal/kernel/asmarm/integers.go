@@ -194,6 +194,9 @@ func (g *generator) integers64() {
 		g.unary(u[0], 64, u[1])
 	}
 	g.shifts(64)
+	g.each("MulWordsU64", 64, two, func(k *chunk, a vector, part int) vector {
+		return k.v("umull.2s", k.v("xtn.2s", a), k.v("xtn.2s", k.load(1, part)))
+	})
 	g.each("MulI64", 64, two, func(k *chunk, a vector, part int) vector {
 		b := k.load(1, part)
 		cross := k.v("uaddlp.4s", k.v("mul.4s", a, k.v("rev64.4s", b))) // low by high and high by low
