@@ -47,3 +47,6 @@ func TestRules(t *testing.T) { runs(t, "rules.c") }
 // TestSurroundings forks, closes descriptors, has none left, has a thousand queue pairs, meddles with what other
 // threads use, and leaves while threads work.
 func TestSurroundings(t *testing.T) { runs(t, "surroundings.c") }
+
+// TestPolls has a thread poll in vain, and counts how often the runtime's monitor takes a processor meanwhile.
+func TestPolls(t *testing.T) { runs(t, "polls.c") }

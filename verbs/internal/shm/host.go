@@ -48,6 +48,7 @@ type Host struct {
 
 	polled    atomic.Bool // since the goroutine last looked
 	fruitless atomic.Uint32
+	turn      turn         // of threads that poll
 	watched   atomic.Int32 // how many are going to sleep
 	settling  sync.Mutex
 	patience  time.Duration              // of settle

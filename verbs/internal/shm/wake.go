@@ -3,6 +3,7 @@ package shm
 import (
 	"encoding/binary"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,8 +42,10 @@ func (h *Host) wait() {
 	askForSlices(slice)
 	defer askForSlices(0)
 	cores.Widen()
+	var mine turn
 	left, naps, length := 0, 0, nap // wake-ups that it asks for, naps since somebody polled, of the next one
 	for !h.closed.Load() {
+		mine.give()
 		if naps++; h.polled.Swap(false) {
 			naps, length = 0, min(2*length, longestNap)
 		} else {
@@ -155,8 +158,28 @@ func (h *Host) Poll() bool {
 		for _, s := range h.current() {
 			s.remind()
 		}
+		h.turn.give()
 	}
 	return some
+}
+
+// turn is when Go's scheduler was last asked what runs next, in ns after begin.
+type turn struct{ asked atomic.Int64 }
+
+// turnEvery is how often it is asked: once in any 10 ms.
+const turnEvery = 8 * time.Millisecond
+
+var begin = time.Now()
+
+// give asks the scheduler, if it is time to. A thread of C that calls in again and again is one goroutine to it, and is
+// never scheduled anew. Neither is a goroutine that waits in system calls. After 10 ms of that the runtime's monitor
+// takes the P away at each of its rounds. Therefore it makes one each 20 µs for ever, on a processor that a thread
+// could use (retake and sysmon in the runtime's proc.go). If all are scheduled anew in time, it sleeps for 10 ms.
+func (t *turn) give() {
+	now := int64(time.Since(begin))
+	if last := t.asked.Load(); now-last >= int64(turnEvery) && t.asked.CompareAndSwap(last, now) {
+		runtime.Gosched()
+	}
 }
 
 // remind wakes the other side, whatever its page says, if it has taken nothing from the ring since the last reminder.
