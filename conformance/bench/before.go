@@ -187,6 +187,7 @@ func turnMain() error {
 			return err
 		}
 	}
+	d.warmUp(l)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var round int
 		if _, err := fmt.Sscan(in.Text(), &round); err != nil {
