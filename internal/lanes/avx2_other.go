@@ -22,6 +22,9 @@ func avx512Pairs(vk.SamplerAddressMode, *PlanePairs, *uint32, *uint32, *PlaneAxi
 func avx512Lods(to, dx, dy *uint32, p *PlaneLods, n int) uint8                            { return 0 }
 func avx512Levels(high, low, between, lods *uint32, p *PlaneLods, n int) uint8            { return 0 }
 func avx512AverageSome(dst, other, weights *uint32, n int)                                {}
+func avx512Places(to, start, step *uint32, many float32, n int)                           {}
+func avx512Sums(sums, other, samples *uint32, many float32, n int)                        {}
+func avx512Means(dst, sums, samples *uint32, n int)                                       {}
 func avx512Quad(way, *Format, *uint32, []byte, *PlanePairs, *PlanePairs, int)             {}
 func avx512Nearest(vk.SamplerAddressMode, *PlanePairs, *uint32, *uint32, *PlaneAxis, int) {}
 func avx512Layers(to *PlanePairs, z, levels *uint32, a *PlaneAxis, n int)                 {}

@@ -94,5 +94,20 @@ func MixSpan(dst, other *[4]SpanWords, weights *SpanWords, lanes int) {
 	avx512AverageSome(&dst[0][0], &other[0][0], &weights[0], vectorsOf(lanes))
 }
 
+// PlacesSpan gives coordinates along two axes: where the lanes start, and so many steps.
+func PlacesSpan(to, start, step *[2]SpanWords, many float32, lanes int) {
+	avx512Places(&to[0][0], &start[0][0], &step[0][0], many, vectorsOf(lanes))
+}
+
+// SumsSpan adds components to sums in the lanes that have at least so many samples.
+func SumsSpan(sums, other *[4]SpanWords, samples *SpanWords, many float32, lanes int) {
+	avx512Sums(&sums[0][0], &other[0][0], &samples[0], many, vectorsOf(lanes))
+}
+
+// MeansSpan divides sums by how many samples the lanes have.
+func MeansSpan(dst, sums *[4]SpanWords, samples *SpanWords, lanes int) {
+	avx512Means(&dst[0][0], &sums[0][0], &samples[0], vectorsOf(lanes))
+}
+
 // vectorsOf is how many vectors have so many lanes.
 func vectorsOf(lanes int) int { return (lanes + PlaneWidth - 1) / PlaneWidth }

@@ -784,6 +784,15 @@ func avx512Levels(high, low, between, lods *uint32, p *PlaneLods, n int) uint8
 func avx512AverageSome(dst, other, weights *uint32, n int)
 
 //go:noescape
+func avx512Places(to, start, step *uint32, many float32, n int)
+
+//go:noescape
+func avx512Sums(sums, other, samples *uint32, many float32, n int)
+
+//go:noescape
+func avx512Means(dst, sums, samples *uint32, n int)
+
+//go:noescape
 func avx512ReadUnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape

@@ -11066,6 +11066,93 @@ again1:
 	VZEROUPPER
 	RET
 
+// func avx512Places(to *byte, start *byte, step *byte, many float32, n int)
+// Requires: AVX, AVX512F, SSE
+TEXT ·avx512Places(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         start+8(FP), CX
+	MOVQ         step+16(FP), DX
+	MOVSS        many+24(FP), X0
+	VBROADCASTSS X0, Z0
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMULPS  (DX), Z0, Z1
+	VADDPS  (CX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMULPS  1024(DX), Z0, Z1
+	VADDPS  1024(CX), Z1, Z1
+	VMOVUPS Z1, 1024(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	DECQ    BX
+	JNZ     again1
+	VZEROUPPER
+	RET
+
+// func avx512Sums(sums *byte, other *byte, samples *byte, many float32, n int)
+// Requires: AVX, AVX512F, SSE
+TEXT ·avx512Sums(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         other+8(FP), CX
+	MOVQ         samples+16(FP), DX
+	MOVSS        many+24(FP), X0
+	VBROADCASTSS X0, Z0
+	MOVQ         n+32(FP), BX
+
+again1:
+	VCMPPS  $0x02, (DX), Z0, K1
+	VMOVUPS (AX), Z1
+	VADDPS  (CX), Z1, K1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 1024(AX), Z1
+	VADDPS  1024(CX), Z1, K1, Z1
+	VMOVUPS Z1, 1024(AX)
+	VMOVUPS 2048(AX), Z1
+	VADDPS  2048(CX), Z1, K1, Z1
+	VMOVUPS Z1, 2048(AX)
+	VMOVUPS 3072(AX), Z1
+	VADDPS  3072(CX), Z1, K1, Z1
+	VMOVUPS Z1, 3072(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	DECQ    BX
+	JNZ     again1
+	VZEROUPPER
+	RET
+
+// func avx512Means(dst *byte, sums *byte, samples *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Means(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ sums+8(FP), CX
+	MOVQ samples+16(FP), DX
+	MOVQ n+24(FP), BX
+
+again1:
+	VMOVUPS (DX), Z0
+	VMOVUPS (CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 1024(CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 1024(AX)
+	VMOVUPS 2048(CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 2048(AX)
+	VMOVUPS 3072(CX), Z1
+	VDIVPS  Z0, Z1, Z0
+	VMOVUPS Z0, 3072(AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	DECQ    BX
+	JNZ     again1
+	VZEROUPPER
+	RET
+
 // func avx512ReadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
 TEXT ·avx512ReadUnorm8x1(SB), NOSPLIT, $128-64

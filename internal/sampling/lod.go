@@ -150,25 +150,9 @@ func (p *work) gradientLod(lane int) float32 {
 			squares[n] += float64(along * along)
 		}
 	}
-	longest := max(squares[0], squares[1])
-	p.samples[lane] = 1
-	if p.r.sampler.anisotropy <= 1 {
-		return float32(log2(longest) / 2)
-	}
-	n := 0
-	if squares[1] > squares[0] {
-		n = 1
-	}
-	p.longer[lane] = m[n]
-	ratio := p.r.sampler.anisotropy
-	if shortest := squares[1-n]; shortest > 0 {
-		ratio = min(ratio, math.Sqrt(longest/shortest))
-	}
-	if !(longest > 0) || !(ratio > 1) { // also NaN
-		return float32(log2(longest) / 2)
-	}
-	p.samples[lane] = int(math.Ceil(ratio))
-	return float32(log2(longest)/2 - log2(ratio))
+	lod, samples, n := footprint(&squares, p.r.sampler.anisotropy)
+	p.samples[lane], p.longer[lane] = samples, m[n]
+	return lod
 }
 
 // log2 is the logarithm to base 2, exact for powers of two. A level of detail has 24 bits; of those of the logarithm
@@ -195,54 +179,4 @@ func log2(v float64) float64 {
 	high := 1.0/9 + float64(x*(1.0/11)) + float64(xx*(1.0/13+float64(x*(1.0/15))))
 	sum := low + float64(float64(xx*xx)*high)
 	return exponent + float64(float64(t*(2*math.Log2E))*sum)
-}
-
-// anisotropic samples several places along the longer derivative, so that the level of detail can be that of the
-// shorter one (chapter "Texel Anisotropic Filtering").
-func (p *work) anisotropic(dst *Texels) {
-	p.samples = [Width]int{}
-	p.levelOfDetail()
-	v := p.r.view
-	if !v.cube {
-		p.wide = true
-		for axis := range v.axes {
-			for i, c := range &p.q.Coordinates[axis] {
-				p.u[axis][i] = float64(float(c))
-			}
-		}
-	}
-	all, at := p.active, p.u
-	most := 1
-	for i, n := range p.samples {
-		if all.Has(i) {
-			most = max(most, n)
-		}
-	}
-	var sum [4][Width]float32
-	for n := 1; n <= most; n++ {
-		p.active = 0
-		for i, samples := range p.samples {
-			if !all.Has(i) || samples < n {
-				continue
-			}
-			p.active |= 1 << i
-			for axis := range v.axes {
-				p.u[axis][i] = at[axis][i] + p.longer[i][axis]*(float64(n)/float64(samples+1)-0.5)
-			}
-		}
-		p.levels(dst)
-		for c := range sum {
-			for i := range Width {
-				if p.active.Has(i) {
-					sum[c][i] += float(dst[c][i])
-				}
-			}
-		}
-	}
-	p.active = all
-	for c := range sum {
-		for i, samples := range p.samples {
-			dst[c][i] = bits(sum[c][i] / float32(max(samples, 1)))
-		}
-	}
 }

@@ -80,14 +80,25 @@ func layer(c uint32, last float64) float64 {
 	return min(l, last)
 }
 
-// levels samples the levels that the level of detail asks for (chapter "Image Level(s) Selection").
+// levels samples the levels that the level of detail asks for.
 func (p *work) levels(dst *Texels) {
+	var c choice
+	p.choose(&c)
+	p.sampleLevels(dst, &c)
+}
+
+// choice is the levels that lanes sample.
+type choice struct {
+	high, low [Width]int32
+	between   Lanes // weights of low
+	linear    Mask  // who filters
+	two       bool  // some weight isn't 0
+}
+
+// choose finds the levels that the level of detail asks for in the active lanes (chapter "Image Level(s) Selection").
+func (p *work) choose(c *choice) {
 	v, r := p.r.view, p.r
 	last := float32(len(v.levels) - 1)
-	var high, low [Width]int32
-	var between Lanes // weights of low
-	var linear Mask
-	two := false
 	before := -1
 	for i := range Width {
 		if !p.active.Has(i) {
@@ -95,32 +106,36 @@ func (p *work) levels(dst *Texels) {
 		}
 		lambda := p.lambda[i]
 		if before >= 0 && lambda == p.lambda[before&(Width-1)] {
-			high[i], low[i], between[i] = high[before], low[before], between[before]
-			linear |= linear >> before & 1 << i
+			c.high[i], c.low[i], c.between[i] = c.high[before], c.low[before], c.between[before]
+			c.linear |= c.linear >> before & 1 << i
 			before = i
 			continue
 		}
 		before = i
 		if lambda <= 0 && r.mag || lambda > 0 && r.min {
-			linear |= 1 << i
+			c.linear |= 1 << i
 		}
 		d := min(max(lambda, 0), last)
 		if !r.sampler.mipLinear {
-			high[i] = int32(math.Ceil(float64(d)+0.5)) - 1
+			c.high[i] = int32(math.Ceil(float64(d)+0.5)) - 1
 			continue
 		}
 		floor := int32(d)
-		high[i], low[i] = floor, min(floor+1, int32(last))
+		c.high[i], c.low[i] = floor, min(floor+1, int32(last))
 		if w := d - float32(floor); w > 0 {
-			between[i] = bits(w)
-			two = true
+			c.between[i] = bits(w)
+			c.two = true
 		}
 	}
-	p.sampleLevel(dst, &high, linear)
-	if two && v.format.Linear() {
+}
+
+// sampleLevels samples the levels of a choice in the active lanes.
+func (p *work) sampleLevels(dst *Texels, c *choice) {
+	p.sampleLevel(dst, &c.high, c.linear)
+	if f := p.r.view.format; c.two && f.Linear() {
 		var other Texels
-		p.sampleLevel(&other, &low, linear)
-		v.format.Mix(r.reduction, dst, &other, &between)
+		p.sampleLevel(&other, &c.low, c.linear)
+		f.Mix(p.r.reduction, dst, &other, &c.between)
 	}
 }
 

@@ -22,6 +22,7 @@ type Span struct {
 	first, second lanes.SpanWords // levels
 	weights       lanes.SpanWords // of the second ones
 	pairs         [2][SpanLanes / lanes.PlaneWidth]lanes.PlanePairs
+	footprints    footprints
 }
 
 // plane is what a routine for spans knows: of a view with two axes and maybe layers, and filters that lie inside of it.
@@ -40,10 +41,10 @@ func (r *Routine) newPlane() *plane {
 	for _, mode := range r.modes[:2] {
 		ok = ok && mode != vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER
 	}
-	if r.levels == someLevels {
+	if r.levels != firstLevel {
 		ok = ok && r.mag == r.min && r.instruction.mode != LodZero
 	}
-	if !ok || r.levels == anisotropic {
+	if !ok {
 		return nil
 	}
 	p := &plane{linear: r.mag, lods: lanes.PlaneLods{Width: v.levels[0].texels[0], Height: v.levels[0].texels[1],
@@ -77,21 +78,38 @@ func (r *Routine) Spans() bool { return r != nil && r.plane != nil }
 // their level of detail.
 func (r *Routine) SampleSpan(s *Span, n int) bool {
 	p := r.plane
-	two := false
 	if r.levels == firstLevel {
 		clear(s.first[:])
-	} else {
-		if r.instruction.mode == LodGradient && !p.lods.Lods(&s.Lod, &s.Dx, &s.Dy, n) {
-			return false
-		}
-		two = p.lods.Levels(&s.first, &s.second, &s.weights, &s.Lod, n)
+		r.spanLevels(s, false, n)
+		return true
 	}
+	most := 1 // samples of a lane
+	switch {
+	case r.instruction.mode != LodGradient:
+	case r.sampler.anisotropy > 1:
+		most = r.footprints(s, n)
+	case !p.lods.Lods(&s.Lod, &s.Dx, &s.Dy, n):
+		most = 0
+	}
+	if most == 0 {
+		return false
+	}
+	two := p.lods.Levels(&s.first, &s.second, &s.weights, &s.Lod, n)
+	if r.levels == anisotropic {
+		r.anisotropicSpan(s, two, n, most)
+	} else {
+		r.spanLevels(s, two, n)
+	}
+	return true
+}
+
+// spanLevels samples one or two levels in each lane.
+func (r *Routine) spanLevels(s *Span, two bool, n int) {
 	r.spanLevel(s, &s.Result, &s.first, n)
 	if two && r.view.format.Linear() {
 		r.spanLevel(s, &s.other, &s.second, n)
 		lanes.MixSpan(&s.Result, &s.other, &s.weights, n)
 	}
-	return true
 }
 
 // spanLevel samples one level in each lane.

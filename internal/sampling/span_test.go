@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -85,7 +86,7 @@ func TestSpans(t *testing.T) {
 			t.Fatal(err)
 		}
 		info := randomSampler(r)
-		info.MagFilter, info.MaxLod = info.MinFilter, 16
+		info.MagFilter, info.MaxLod, info.MaxAnisotropy = info.MinFilter, 16, float32(r.IntN(4)*5)
 		for axis, mode := range info.AddressMode {
 			if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
 				info.AddressMode[axis] = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE
@@ -141,18 +142,22 @@ func TestSpanRefuses(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	_, v := newPicture(t, r, vk.FORMAT_R8G8B8A8_UNORM, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{32, 32, 1}, 6, 1)
 	linear := SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR, MaxLod: 16}
-	routine := v.Routine(NewSampler(&linear), &Lookup{Mode: LodGradient})
-	if !routine.Spans() {
-		t.Fatal("no spans of what they are for")
-	}
-	for _, d := range []float64{math.NaN(), math.Inf(1), 1e-200 * 0x1p-900, 1e-44} {
-		for at := range 4 {
-			s := new(Span)
-			randomSpan(r, s, true)
-			[]*lanes.SpanWords{&s.Dx[0], &s.Dx[1], &s.Dy[0], &s.Dy[1]}[at][77] = bits(float32(d))
-			want := d != d || math.IsInf(d, 0)
-			if got := !routine.SampleSpan(s, SpanLanes); got != want {
-				t.Errorf("a derivative of %v is refused: %v, want %v", d, got, want)
+	for _, anisotropy := range []float32{1, 16} {
+		info := linear
+		info.MaxAnisotropy = anisotropy
+		routine := v.Routine(NewSampler(&info), &Lookup{Mode: LodGradient})
+		if !routine.Spans() {
+			t.Fatalf("no spans of what they are for, with anisotropy %v", anisotropy)
+		}
+		for _, d := range []float64{math.NaN(), math.Inf(1), 1e-200 * 0x1p-900, 1e-44} {
+			for at := range 4 {
+				s := new(Span)
+				randomSpan(r, s, true)
+				[]*lanes.SpanWords{&s.Dx[0], &s.Dx[1], &s.Dy[0], &s.Dy[1]}[at][77] = bits(float32(d))
+				want := d != d || math.IsInf(d, 0)
+				if got := !routine.SampleSpan(s, SpanLanes); got != want {
+					t.Errorf("a derivative of %v with anisotropy %v is refused: %v, want %v", d, anisotropy, got, want)
+				}
 			}
 		}
 	}
@@ -161,7 +166,6 @@ func TestSpanRefuses(t *testing.T) {
 		"nearest":   func(s *SamplerInfo) { s.MinFilter = vk.FILTER_NEAREST },
 		"reduction": func(s *SamplerInfo) { s.ReductionMode = vk.SAMPLER_REDUCTION_MODE_MAX },
 		"NaN":       func(s *SamplerInfo) { s.MipLodBias = float32(math.NaN()) },
-		"several":   func(s *SamplerInfo) { s.MaxAnisotropy = 4 },
 	} {
 		info := linear
 		change(&info)
@@ -177,23 +181,25 @@ func BenchmarkSpans(b *testing.B) {
 	for _, f := range []vk.Format{vk.FORMAT_R8G8B8A8_UNORM, vk.FORMAT_R16G16B16A16_SFLOAT, vk.FORMAT_R8G8B8A8_SRGB} {
 		_, v := newPicture(b, r, f, vk.IMAGE_VIEW_TYPE_2D, [3]uint32{256, 256, 1}, 9, 1)
 		for _, mip := range []vk.SamplerMipmapMode{vk.SAMPLER_MIPMAP_MODE_NEAREST, vk.SAMPLER_MIPMAP_MODE_LINEAR} {
-			q := &Lookup{Mode: LodGradient}
-			routine := v.Routine(NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
-				MipmapMode: mip, MaxLod: 16}), q)
-			if !routine.Spans() {
-				b.Skip("this processor has no AVX-512")
-			}
-			s := new(Span)
-			for i := range SpanLanes {
-				x, y := float64(i/4*2+i&1), float64(i>>1&1)
-				s.Coordinates[0][i], s.Coordinates[1][i] = bits(float32(x/180)), bits(float32(y/180))
-				s.Dx[0][i], s.Dy[1][i] = bits(1.0/180), bits(1.0/180)
-			}
-			b.Run(f.String()+"/"+mip.String(), func(b *testing.B) {
-				for i := 0; i < b.N; i += SpanLanes {
-					routine.SampleSpan(s, SpanLanes)
+			for _, anisotropy := range []float32{1, 4} {
+				q := &Lookup{Mode: LodGradient}
+				routine := v.Routine(NewSampler(&SamplerInfo{MagFilter: vk.FILTER_LINEAR, MinFilter: vk.FILTER_LINEAR,
+					MipmapMode: mip, MaxLod: 16, MaxAnisotropy: anisotropy}), q)
+				if !routine.Spans() {
+					b.Skip("this processor has no AVX-512")
 				}
-			})
+				s := new(Span)
+				for i := range SpanLanes {
+					x, y := float64(i/4*2+i&1), float64(i>>1&1)
+					s.Coordinates[0][i], s.Coordinates[1][i] = bits(float32(x/180)), bits(float32(y/180))
+					s.Dx[0][i], s.Dy[1][i] = bits(1.0/180), bits(anisotropy/180)
+				}
+				b.Run(fmt.Sprintf("%v/%v/%v", f, mip, anisotropy), func(b *testing.B) {
+					for i := 0; i < b.N; i += SpanLanes {
+						routine.SampleSpan(s, SpanLanes)
+					}
+				})
+			}
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (g *generator) planes() {
 	g.planeLods()
 	g.planeLevels()
 	g.spanMix()
+	g.spanPlaces()
+	g.spanSums()
+	g.spanMeans()
 	for _, d := range allDecoders() {
 		g.wide = true
 		g.spanRead(&d)
