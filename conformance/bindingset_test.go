@@ -375,10 +375,10 @@ func maintenance6Cases() []definition {
 
 // immutableCases are samplers that are part of a layout, whatever updates say about samplers.
 func immutableCases() (all []definition) {
-	for _, way := range []string{"write", "copy", "push"} {
-		d := definition{name: "binding_model.immutable_samplers." + way, compute: true, valid: true, run: func(c *Case) {
-			immutableSamplers(c, way)
-		}}
+	for _, way := range []string{"write", "copy", "push", "alike"} {
+		// By the letter of the specification, samplers that are alike don't make layouts so. The CTS wants it.
+		d := definition{name: "binding_model.immutable_samplers." + way, compute: true, valid: way != "alike",
+			run: func(c *Case) { immutableSamplers(c, way) }}
 		if way == "push" {
 			d.extensions = []string{vk.KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}
 		}
@@ -388,24 +388,10 @@ func immutableCases() (all []definition) {
 }
 
 func immutableSamplers(c *Case, way string) {
-	sampler := func(mode vk.SamplerAddressMode) vk.Sampler {
-		info := vulkan.Struct[vk.SamplerCreateInfo](&c.a)
-		info.AddressModeU, info.AddressModeV, info.AddressModeW, info.BorderColor = mode, mode, mode,
-			vk.BORDER_COLOR_INT_OPAQUE_WHITE
-		out := vulkan.New[vk.Sampler](&c.a)
-		c.must("vkCreateSampler", vk.Result(c.dev.Call("vkCreateSampler", ptr(info), 0, ptr(out))))
-		return *out
-	}
-	samplers := []vk.Sampler{sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE),
-		sampler(vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER)}
+	samplers := c.edgeSamplers()
 	combined := bindingKinds[8]
 	t := c.things(&combined, 2, 1) // with a sampler of their own, which counts for nothing
 	defer t.free()
-	bindings := []vulkan.Binding{
-		{Binding: 0, Type: combined.t, Count: 2, Samplers: samplers},
-		{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Samplers: samplers},
-		{Binding: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, Count: 1},
-	}
 	flags := vk.DescriptorSetLayoutCreateFlags(0)
 	if way == "push" {
 		flags = vk.DescriptorSetLayoutCreateFlags(vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT)
@@ -416,14 +402,18 @@ func immutableSamplers(c *Case, way string) {
 	own := vulkan.Binding{Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 1}
 	first, r := c.dev.CreateSetLayout(0, own)
 	c.must("vkCreateDescriptorSetLayout", r)
-	second, r := c.dev.CreateSetLayout(flags, bindings...)
-	c.must("vkCreateDescriptorSetLayout", r)
-	layout, r := c.dev.CreatePipelineLayout(0, first, second)
-	c.must("vkCreatePipelineLayout", r)
+	second, layout := c.immutableLayout(first, flags, samplers)
 	module, r := c.dev.CreateShaderModule(c.compile(glsl("binding/immutable.comp")))
 	c.must("vkCreateShaderModule", r)
 	pipeline, r := c.dev.CreateComputePipeline(vulkan.PipelineConfig{Module: module, Layout: layout})
 	c.must("vkCreateComputePipelines", r)
+	if way == "alike" { // the sets are those of a layout with other samplers, and the pipeline's is gone
+		c.dev.DestroyPipelineLayout(layout)
+		c.dev.DestroySetLayout(second)
+		c.destroySamplers(samplers)
+		samplers = c.edgeSamplers()
+		second, layout = c.immutableLayout(first, flags, samplers)
+	}
 	pool, r := c.dev.CreateSizedPool(0, 3, 0, vk.DescriptorPoolSize{Type: own.Type, DescriptorCount: 1},
 		vk.DescriptorPoolSize{Type: combined.t, DescriptorCount: 4},
 		vk.DescriptorPoolSize{Type: vk.DESCRIPTOR_TYPE_SAMPLER, DescriptorCount: 4},
@@ -471,7 +461,39 @@ func immutableSamplers(c *Case, way string) {
 	c.dev.DestroyPipelineLayout(layout)
 	c.dev.DestroySetLayout(second)
 	c.dev.DestroySetLayout(first)
-	for _, s := range samplers {
+	c.destroySamplers(samplers)
+}
+
+// edgeSamplers makes a sampler that clamps to the edge and one that clamps to a border.
+func (c *Case) edgeSamplers() (all []vk.Sampler) {
+	for _, mode := range []vk.SamplerAddressMode{vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+		vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER} {
+		info := vulkan.Struct[vk.SamplerCreateInfo](&c.a)
+		info.AddressModeU, info.AddressModeV, info.AddressModeW, info.BorderColor = mode, mode, mode,
+			vk.BORDER_COLOR_INT_OPAQUE_WHITE
+		out := vulkan.New[vk.Sampler](&c.a)
+		c.must("vkCreateSampler", vk.Result(c.dev.Call("vkCreateSampler", ptr(info), 0, ptr(out))))
+		all = append(all, *out)
+	}
+	return all
+}
+
+// immutableLayout makes the layout of the set with these samplers, and that of the pipeline.
+func (c *Case) immutableLayout(first vk.DescriptorSetLayout, flags vk.DescriptorSetLayoutCreateFlags,
+	samplers []vk.Sampler,
+) (vk.DescriptorSetLayout, vk.PipelineLayout) {
+	second, r := c.dev.CreateSetLayout(flags,
+		vulkan.Binding{Binding: 0, Type: vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, Count: 2, Samplers: samplers},
+		vulkan.Binding{Binding: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 2, Samplers: samplers},
+		vulkan.Binding{Binding: 2, Type: vk.DESCRIPTOR_TYPE_SAMPLED_IMAGE, Count: 1})
+	c.must("vkCreateDescriptorSetLayout", r)
+	layout, r := c.dev.CreatePipelineLayout(0, first, second)
+	c.must("vkCreatePipelineLayout", r)
+	return second, layout
+}
+
+func (c *Case) destroySamplers(list []vk.Sampler) {
+	for _, s := range list {
 		c.dev.Call("vkDestroySampler", uintptr(s), 0)
 	}
 }

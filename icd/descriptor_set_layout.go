@@ -5,6 +5,7 @@ import (
 
 	"farside/internal/descriptor"
 	"farside/internal/handle"
+	"farside/internal/sampling"
 	"farside/internal/vk"
 )
 
@@ -48,6 +49,7 @@ func (d *device) newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.
 		}
 		if b.Type == vk.DESCRIPTOR_TYPE_SAMPLER || b.Type == vk.DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER {
 			b.Immutable = slices.Clone(vk.Slice(from.PImmutableSamplers, b.Count)) // ignored for all other types
+			b.Defined = definitions(b.Immutable)
 		}
 	}
 	l, err := descriptor.NewLayout(info.Flags, bindings)
@@ -56,6 +58,17 @@ func (d *device) newLayout(info *vk.DescriptorSetLayoutCreateInfo) (*descriptor.
 			"a layout with more descriptors than the device's limits allow")
 	}
 	return l, err
+}
+
+// definitions returns what samplers are. One that was destroyed in another thread is none.
+func definitions(handles []vk.Sampler) []sampling.Definition {
+	list := make([]sampling.Definition, len(handles))
+	for i, h := range handles {
+		if s := samplers.Get(uint64(h)); s != nil {
+			list[i] = s.definition()
+		}
+	}
+	return list
 }
 
 // getDescriptorSetLayoutSupport makes the layout and drops it.

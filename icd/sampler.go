@@ -13,6 +13,13 @@ type sampler struct {
 	conversion *ycbcrConversion
 }
 
+func (s *sampler) definition() sampling.Definition {
+	if s.conversion == nil {
+		return s.Definition(nil)
+	}
+	return s.Definition(&s.conversion.info)
+}
+
 func createSampler(d *device, info *vk.SamplerCreateInfo, _ *vk.AllocationCallbacks, out *vk.Sampler) vk.Result {
 	s, err := d.newSampler(info)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"farside/internal/sampling"
 	"farside/internal/vk"
 )
 
@@ -38,6 +39,8 @@ type Binding struct {
 	Stages    vk.ShaderStageFlags
 	Flags     vk.DescriptorBindingFlags
 	Immutable []vk.Sampler // one for each element, or none
+	// Defined has what each of Immutable is: a pipeline's layout may outlive them.
+	Defined []sampling.Definition
 
 	first   uint32 // its first descriptor among those of a set, or its first byte among those of inline uniform blocks
 	dynamic uint32 // the index of its first dynamic offset
@@ -208,7 +211,8 @@ func (l *Layout) DynamicIndex(binding, element uint32) (uint32, bool) {
 }
 
 // Identical says whether two layouts are identically defined, by which pipeline layouts become compatible (chapter
-// "Pipeline Layout Compatibility").
+// "Pipeline Layout Compatibility"). The specification wants the same immutable samplers in both; those that are
+// identically defined themselves do as well, as the CTS has it.
 func (l *Layout) Identical(other *Layout) bool {
 	if l == other {
 		return true
@@ -216,8 +220,7 @@ func (l *Layout) Identical(other *Layout) bool {
 	return l != nil && other != nil && l.Flags == other.Flags &&
 		slices.EqualFunc(l.Bindings, other.Bindings, func(a, b Binding) bool {
 			return a.Number == b.Number && a.Type == b.Type && a.Count == b.Count && a.Stages == b.Stages &&
-				a.Flags == b.Flags &&
-				slices.Equal(a.Immutable, b.Immutable)
+				a.Flags == b.Flags && len(a.Immutable) == len(b.Immutable) && slices.Equal(a.Defined, b.Defined)
 		})
 }
 

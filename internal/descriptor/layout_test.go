@@ -3,6 +3,7 @@ package descriptor
 import (
 	"testing"
 
+	"farside/internal/sampling"
 	"farside/internal/vk"
 )
 
@@ -66,9 +67,14 @@ func TestWhatIsSupported(t *testing.T) {
 }
 
 func TestIdenticalLayouts(t *testing.T) {
+	defined := func(filter vk.Filter, conversion *sampling.ConversionInfo) []sampling.Definition {
+		s := sampling.NewSampler(&sampling.SamplerInfo{MagFilter: filter})
+		return []sampling.Definition{s.Definition(conversion)}
+	}
 	make := func(change func(*Layout)) *Layout {
 		l := &Layout{Bindings: []Binding{
-			{Number: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1, Immutable: []vk.Sampler{5}},
+			{Number: 1, Type: vk.DESCRIPTOR_TYPE_SAMPLER, Count: 1, Immutable: []vk.Sampler{5},
+				Defined: defined(vk.FILTER_LINEAR, nil)},
 			{Number: 0, Type: vk.DESCRIPTOR_TYPE_STORAGE_BUFFER, Count: 3, Stages: vk.SHADER_STAGE_COMPUTE_BIT},
 		}}
 		change(l)
@@ -79,6 +85,10 @@ func TestIdenticalLayouts(t *testing.T) {
 	if !base.Identical(same) || !same.Identical(base) {
 		t.Error("the same bindings in another order are another layout")
 	}
+	alike := make(func(l *Layout) { l.Bindings[0].Immutable = []vk.Sampler{6} })
+	if !base.Identical(alike) || !alike.Identical(base) {
+		t.Error("another sampler that is defined in the same way makes another layout")
+	}
 	for name, change := range map[string]func(*Layout){
 		"count":    func(l *Layout) { l.Bindings[1].Count = 4 },
 		"type":     func(l *Layout) { l.Bindings[1].Type = vk.DESCRIPTOR_TYPE_UNIFORM_BUFFER },
@@ -86,9 +96,12 @@ func TestIdenticalLayouts(t *testing.T) {
 		"stages":   func(l *Layout) { l.Bindings[1].Stages = vk.SHADER_STAGE_ALL },
 		"flags":    func(l *Layout) { l.Bindings[1].Flags = vk.DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT },
 		"push":     func(l *Layout) { l.Flags = vk.DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT },
-		"samplers": func(l *Layout) { l.Bindings[0].Immutable = []vk.Sampler{6} },
-		"mutable":  func(l *Layout) { l.Bindings[0].Immutable = nil },
-		"shorter":  func(l *Layout) { l.Bindings = l.Bindings[:1] },
+		"samplers": func(l *Layout) { l.Bindings[0].Defined = defined(vk.FILTER_NEAREST, nil) },
+		"conversion": func(l *Layout) {
+			l.Bindings[0].Defined = defined(vk.FILTER_LINEAR, &sampling.ConversionInfo{})
+		},
+		"mutable": func(l *Layout) { l.Bindings[0].Immutable, l.Bindings[0].Defined = nil, nil },
+		"shorter": func(l *Layout) { l.Bindings = l.Bindings[:1] },
 	} {
 		if other := make(change); base.Identical(other) || other.Identical(base) {
 			t.Errorf("%s does not make another layout", name)

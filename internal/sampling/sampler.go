@@ -75,6 +75,26 @@ func NewSampler(info *SamplerInfo) *Sampler {
 	return s
 }
 
+// Definition is all that a sampler does, with the conversion that it was made with. Samplers that have the same are
+// identically defined, whichever objects they are.
+type Definition struct {
+	sampler    Sampler
+	conversion ConversionInfo
+	converts   bool
+}
+
+// Definition returns the sampler's, with a conversion or nil.
+func (s *Sampler) Definition(conversion *ConversionInfo) Definition {
+	if s == nil {
+		s = nearest
+	}
+	d := Definition{sampler: *s}
+	if conversion != nil {
+		d.conversion, d.converts = *conversion, true
+	}
+	return d
+}
+
 // nearest is what a nil *Sampler stands for.
 var nearest = NewSampler(&SamplerInfo{})
 
