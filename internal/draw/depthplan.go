@@ -6,7 +6,7 @@ import (
 	"farside/internal/vk"
 )
 
-// rowQuads is how many quads of a row are tested together: a multiple of four.
+// rowQuads is how many quads of a row are tested together.
 const rowQuads = 64
 
 // depthPlan is the test of depth of a row of quads on vectors: of quads with one sample, or pixels with up to four.
@@ -23,7 +23,7 @@ type depthPlan struct {
 	at                              *byte
 	rowPitch, texelPitch            int
 	steps                           [4]int // from the texel of a pixel to the next one
-	wide                            bool   // four quads at once
+	wide                            bool   // boxPlan has a way
 	samples                         int
 }
 
@@ -93,19 +93,11 @@ func (p *depthPlan) beginRow(r *run, y int32) {
 func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	p.x = float64(x)
 	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.at.layer)]
-	switch {
-	case p.wide:
-		n := len(covers)
-		covers = covers[:(n+3)&^3] // there is room
-		for i := n; i < len(covers); i++ {
-			covers[i] = [4]uint16{}
-		}
-		testRowsAVX512(p, &covers[0], len(covers))
-	case p.samples == 1:
+	if p.samples == 1 {
 		testQuadsAVX2(p, &covers[0], len(covers))
-	default:
-		testSamplesAVX2(p, &covers[0], len(covers))
+		return
 	}
+	testSamplesAVX2(p, &covers[0], len(covers))
 }
 
 // fillRowTested is fillRow where tests go by rows.

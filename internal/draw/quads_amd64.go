@@ -103,10 +103,11 @@ func expandAVX2(to, from *uint32, blocks *block, n int)
 //go:noescape
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
 
-// testRowsAVX512 is testQuadsAVX2 for a number of quads that is a multiple of four, and depths of 32 bits.
+// boxAVX512 makes quads of a box, at most n, and returns how many there are. It ends before a row at p.end, or where less
+// than four have room.
 //
 //go:noescape
-func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)
+func boxAVX512(p *boxPlan, quads *quad, n int) int
 
 // prefetch has the processor read so many bytes of two rows, wherever they lie.
 //

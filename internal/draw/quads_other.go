@@ -20,7 +20,7 @@ func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)              
 func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                                        {}
-func testRowsAVX512(p *depthPlan, covers *[4]uint16, n int)                                       {}
+func boxAVX512(p *boxPlan, quads *quad, n int) int                                                { return 0 }
 func prefetch(at *byte, bytes, rowPitch int)                                                      {}
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                                      {}
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}

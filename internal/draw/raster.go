@@ -180,6 +180,14 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 	if (right-left)*(bottom-top) >= wholeBox && s.covers(in, v, inViewport) {
 		n, inViewport = 0, false // no row is cut
 	}
+	if r.shading.inBoxes && (n > 0 || r.tests.rows.ok) {
+		at := *in
+		if inViewport {
+			at = at.inViewport(v)
+		}
+		r.fillBoxed(s, &at, n)
+		return
+	}
 	if r.tests.rows.ok {
 		r.tests.rows.begin(r)
 	}

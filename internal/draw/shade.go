@@ -62,6 +62,9 @@ type fragmentStage struct {
 	raws      bool // quads' raw samples are read
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
+	inBoxes   bool // boxes are filled in one go
+
+	boxes boxPlan
 
 	quads      []quad
 	complete   int // of quads: those that addFull has added
@@ -99,6 +102,7 @@ func (f *fragmentStage) prepareNone(r *run) {
 	f.wide = f.vector && wide()
 	f.quads, f.complete = f.quads[:0], 0
 	r.tests.planRows(r)
+	f.planBoxes(r)
 }
 
 // prepare begins the shader and plans its inputs and outputs.
@@ -147,6 +151,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.when = f.testTime(r)
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
 	r.tests.planRows(r)
+	f.planBoxes(r)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
 	return f.outputs.prepare(r, outputs, f)
 }
