@@ -146,6 +146,10 @@ func (r *run) drawView() {
 		r.counts.Counts[countVertices] += uint64(d.Count) * uint64(d.Instances)
 		return
 	}
+	if corners := listCorners(r.state.Topology); corners > 0 && !d.Indexed {
+		r.drawLists(corners)
+		return
+	}
 	var p primitive
 	steps := 0
 	for instance := uint64(0); instance < uint64(d.Instances) && r.err == nil; instance++ {
@@ -178,6 +182,48 @@ func (r *run) drawView() {
 				}
 			}
 		}
+	}
+	v.flush(r)
+}
+
+// listCorners is how many vertices the primitives of a list have, each for itself; 0: they aren't of a list.
+func listCorners(t vk.PrimitiveTopology) int {
+	switch t {
+	case vk.PRIMITIVE_TOPOLOGY_POINT_LIST:
+		return 1
+	case vk.PRIMITIVE_TOPOLOGY_LINE_LIST:
+		return 2
+	case vk.PRIMITIVE_TOPOLOGY_TRIANGLE_LIST:
+		return 3
+	}
+	return 0
+}
+
+// drawLists draws all instances of a list without indices into a view: no vertex belongs to two primitives.
+func (r *run) drawLists(corners int) {
+	d, v := r.draw, &r.vertices
+	provoker := 0
+	if r.state.ProvokingLast {
+		provoker = corners - 1
+	}
+	whole := uint32(d.Count / uint32(corners)) // primitives
+	for instance := range d.Instances {
+		v.beginInstance(instance)
+		before := uint64(instance) * uint64(d.Count)
+		for id := uint32(0); id < whole; {
+			n := min((v.lanes-len(v.vertices))/corners, int(whole-id))
+			if n == 0 {
+				if v.flush(r); r.err != nil {
+					return
+				}
+				continue
+			}
+			v.addList(d.First+id*uint32(corners), id, n, corners, provoker)
+			id += uint32(n)
+			v.drawn = before + uint64(id)*uint64(corners) - 1
+			r.counts.Counts[countPrimitives] += uint64(n)
+		}
+		r.counts.Counts[countVertices] += uint64(d.Count)
 	}
 	v.flush(r)
 }

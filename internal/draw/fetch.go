@@ -149,6 +149,7 @@ func (a *attribute) element(r *run, vertex, instance uint32) uint64 {
 
 // fetcher reads the attributes of a batch.
 type fetcher struct {
+	wide       bool // by AVX-512, where there is a way
 	attributes []attribute
 	gathered   []byte
 	floats     [][4]float64
@@ -158,7 +159,7 @@ type fetcher struct {
 
 // prepare finds out what inputs of the shader come from which attributes.
 func (f *fetcher) prepare(r *run, lanes int, inputs []compute.Variable, batch compute.Batch) error {
-	f.attributes = f.attributes[:0]
+	f.attributes, f.wide = f.attributes[:0], !r.draw.InOrder && vectors() && wide()
 	for i := range inputs {
 		in := &inputs[i]
 		dst := batch.Input(i)
@@ -267,6 +268,10 @@ func (f *fetcher) release() {
 func (f *fetcher) fetch(r *run, vertices, instances []uint32) {
 	for i := range f.attributes {
 		a := &f.attributes[i]
+		if f.wide && !a.instanced && (a.words > 0 || a.table != nil && a.codec.Size() == 4) {
+			a.gather(vertices)
+			continue
+		}
 		if a.words > 0 {
 			a.fetchWords(r, vertices, instances)
 			continue

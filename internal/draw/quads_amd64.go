@@ -118,3 +118,14 @@ func prefetch(at *byte, bytes, rowPitch int)
 //
 //go:noescape
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
+
+// cornersAVX512 finds the corners of n lanes, and of those up to the next multiple of eight.
+//
+//go:noescape
+func cornersAVX512(p *cornerPlan, n int)
+
+// gatherAVX512 reads a component of n vertices: words at their places, and zeros where these are beyond last. With a table
+// a word has its byte there, by its shift.
+//
+//go:noescape
+func gatherAVX512(p *gatherPlan, dst *uint32)

@@ -31,3 +31,5 @@ func putAVX2(p *rowPlan, blocks *block, n int)                                  
 func expandAVX2(to, from *uint32, blocks *block, n int)                                           {}
 func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)                   {}
 func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) int             { return 0 }
+func cornersAVX512(p *cornerPlan, n int)                                                          {}
+func gatherAVX512(p *gatherPlan, dst *uint32)                                                     {}

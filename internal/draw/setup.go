@@ -52,6 +52,8 @@ type rasterizer struct {
 	positions  *[16][2]int64 // of the samples, in 1/256 pixels
 	sampleBits uint16        // all samples that the sample mask has
 
+	wide           bool      // by AVX-512, where there is a way
+	corners        [3]corner // of the primitive
 	polygon, spare [mostCorners]corner
 	distances      [3][maxDistances]float64
 	w              [3]float64 // of the primitive's vertices
@@ -69,6 +71,7 @@ type rasterizer struct {
 func (z *rasterizer) prepare(r *run) {
 	s := r.state
 	z.lines, z.work, z.at = lineState{}, 0, &z.prim
+	z.wide = !r.draw.InOrder && vectors() && wide()
 	z.depthClip, z.symmetric = s.DepthClip, s.MinusOneToOne
 	samples := max(s.Samples, 1)
 	if r.pass.Samples != 0 {
@@ -98,16 +101,13 @@ func (z *rasterizer) place(r *run) {
 
 // batch rasterizes the primitives of a batch of n vertices.
 func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
-	if len(z.viewports) == 0 {
+	if len(z.viewports) == 0 || len(vs.primitives) == 0 {
 		return
 	}
-	shared := vs.viewport == nil
-	if shared {
-		for lane := range n {
-			z.load(&vs.corners[lane], vs, uint32(lane), &z.viewports[0])
-		}
+	solid := vs.viewport == nil && r.state.PolygonMode == vk.POLYGON_MODE_FILL && vs.primitives[0].corners == 3
+	if solid {
+		z.locate(vs, n)
 	}
-	var corners [3]corner
 	for i := range vs.primitives {
 		p := &vs.primitives[i]
 		r.counts.Counts[countClipIn]++
@@ -125,7 +125,7 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 		if t.layer >= r.layers {
 			continue // "undefined": no layer can have it
 		}
-		if !shared {
+		if vs.viewport != nil {
 			if t.viewport = vs.viewport[p.provoker]; uint64(t.viewport) >= uint64(len(z.viewports)) {
 				t.viewport = 0
 			}
@@ -133,37 +133,51 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 		v := &z.viewports[t.viewport]
 		t.low, t.high = v.low, v.high
 		t.lanes, t.provoker = p.lane, p.provoker
-		all, any := ^uint32(0), uint32(0)
-		z.w = [3]float64{} // of a vertex that isn't there nothing counts: what was left there may be infinite
-		for k := range p.corners {
-			c := &corners[k]
-			if shared {
-				*c = vs.corners[p.lane[k]]
-			} else {
-				z.load(c, vs, p.lane[k], v)
+		if solid {
+			all, any := vs.corners.planes(&p.lane)
+			if all != 0 {
+				continue
 			}
-			c.b = [3]float64{}
-			c.b[k] = 1
-			z.w[k] = c.w
-			all, any = all&c.code, any|c.code
+			if any&^volumePlanes == 0 {
+				vs.corners.take(z, vs, &p.lane, r.shading.linear, &z.corners)
+				if r.drawTriangle(&z.corners, any, v, vs); r.err != nil {
+					return
+				}
+				continue
+			}
 		}
-		if all != 0 || any&(1<<planeBad) != 0 {
-			continue
-		}
-		if any>>planeUser != 0 {
-			z.readDistances(vs, &p.lane, p.corners)
-		}
-		switch p.corners {
-		case 1:
-			r.drawPoint(&corners[0], float(vs.pointSize, p.lane[0]), v, vs.pointSize != nil)
-		case 2:
-			r.drawLine(&corners[0], &corners[1], any, v, true)
-		case 3:
-			r.drawTriangle(&corners, any, v, vs)
-		}
-		if r.err != nil {
+		if z.primitive(r, vs, p, v); r.err != nil {
 			return
 		}
+	}
+}
+
+// primitive rasterizes a primitive, clipped where that is needed.
+func (z *rasterizer) primitive(r *run, vs *vertexStage, p *assembled, v *viewport) {
+	all, any := ^uint32(0), uint32(0)
+	z.w = [3]float64{} // of a vertex that isn't there nothing counts: what was left there may be infinite
+	corners := &z.corners
+	for k := range p.corners {
+		c := &corners[k]
+		z.load(c, vs, p.lane[k], v)
+		c.b = [3]float64{}
+		c.b[k] = 1
+		z.w[k] = c.w
+		all, any = all&c.code, any|c.code
+	}
+	if all != 0 || any&(1<<planeBad) != 0 {
+		return
+	}
+	if any>>planeUser != 0 {
+		z.readDistances(vs, &p.lane, p.corners)
+	}
+	switch p.corners {
+	case 1:
+		r.drawPoint(&corners[0], float(vs.pointSize, p.lane[0]), v, vs.pointSize != nil)
+	case 2:
+		r.drawLine(&corners[0], &corners[1], any, v, true)
+	case 3:
+		r.drawTriangle(corners, any, v, vs)
 	}
 }
 

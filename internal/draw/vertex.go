@@ -47,7 +47,7 @@ type vertexStage struct {
 	layer, viewport []uint32
 	clip, cull      [maxDistances][]uint32
 	clips, culls    int
-	corners         []corner // of each lane, where all are for one viewport
+	corners         vertexCorners
 }
 
 // assembled is a primitive whose vertices are lanes.
@@ -80,8 +80,7 @@ func (v *vertexStage) prepare(r *run) error {
 			v.builtIns = append(v.builtIns, builtIn{inputs[i].BuiltIn, dst})
 		}
 	}
-	if cap(v.corners) < v.lanes {
-		v.corners = make([]corner, v.lanes)
+	if cap(v.mask) < v.lanes/8 {
 		v.mask = make([]uint8, v.lanes/8)
 	}
 	v.findOutputs(shader.Outputs())
@@ -189,6 +188,19 @@ func (v *vertexStage) add(r *run, p *primitive) {
 		if v.flush(r); r.err != nil || attempt > 0 {
 			return
 		}
+	}
+}
+
+// addList adds n primitives, for which there is room, of vertices of their own from first on.
+func (v *vertexStage) addList(first, id uint32, n, corners, provoker int) {
+	lane := uint32(len(v.vertices))
+	for i := range uint32(n * corners) {
+		v.vertices, v.instances = append(v.vertices, first+i), append(v.instances, v.instance)
+	}
+	for i := range uint32(n) {
+		v.primitives = append(v.primitives, assembled{lane: [3]uint32{lane, lane + 1, lane + 2}, corners: corners,
+			provoker: lane + uint32(provoker), id: id + i, fresh: true})
+		lane += uint32(corners)
 	}
 }
 

@@ -1,0 +1,67 @@
+package draw
+
+// vertexCorners are the corners of a batch's vertices, for one viewport: of triangles that need no clipping this is all
+// that counts.
+type vertexCorners struct {
+	codes    []uint32
+	fx, fy   []int64
+	depth, q []float64
+}
+
+// resize makes room for so many lanes.
+func (c *vertexCorners) resize(lanes int) {
+	if len(c.codes) < lanes {
+		c.codes = make([]uint32, lanes)
+		c.fx, c.fy = make([]int64, lanes), make([]int64, lanes)
+		c.depth, c.q = make([]float64, lanes), make([]float64, lanes)
+	}
+}
+
+// cornerPlan is how corners are found with AVX-512: what load and project compute with, and where the results go.
+type cornerPlan struct {
+	position               [4]*uint32
+	hx, hy, ox, oy, oz, pz float64
+	left, right            float64 // of the guard band, as far as they aren't of a vertex
+	top, bottom            float64
+	depthClip, symmetric   bool
+	codes                  *uint32
+	fx, fy                 *int64
+	depth, q               *float64
+}
+
+// locate finds the corners of the first n lanes.
+func (z *rasterizer) locate(vs *vertexStage, n int) {
+	v, to := &z.viewports[0], &vs.corners
+	to.resize(vs.lanes)
+	if p := &vs.position; z.wide && vs.clips == 0 && p[0] != nil && p[1] != nil && p[2] != nil && p[3] != nil {
+		plan := cornerPlan{position: [4]*uint32{&p[0][0], &p[1][0], &p[2][0], &p[3][0]},
+			hx: v.hx, hy: v.hy, ox: v.ox, oy: v.oy, oz: v.oz, pz: v.pz,
+			left: v.ox + guardBand, right: guardBand - v.ox, top: v.oy + guardBand, bottom: guardBand - v.oy,
+			depthClip: z.depthClip, symmetric: z.symmetric,
+			codes: &to.codes[0], fx: &to.fx[0], fy: &to.fy[0], depth: &to.depth[0], q: &to.q[0]}
+		cornersAVX512(&plan, n)
+		return
+	}
+	var c corner
+	for lane := range n {
+		z.load(&c, vs, uint32(lane), v)
+		to.codes[lane], to.fx[lane], to.fy[lane], to.depth[lane], to.q[lane] = c.code, c.fx, c.fy, c.depth, c.q
+	}
+}
+
+// take makes the corners of a triangle that needs no clipping, whose w count only where linear is true.
+func (c *vertexCorners) take(z *rasterizer, vs *vertexStage, lanes *[3]uint32, linear bool, to *[3]corner) {
+	for k, lane := range lanes {
+		to[k] = corner{fx: c.fx[lane], fy: c.fy[lane], depth: c.depth[lane], q: c.q[lane]}
+		to[k].b[k] = 1
+		if linear {
+			z.w[k] = float(vs.position[3], lane)
+		}
+	}
+}
+
+// planes are those that all corners of a triangle are outside of, and those that any is.
+func (c *vertexCorners) planes(lanes *[3]uint32) (all, any uint32) {
+	a, b, d := c.codes[lanes[0]], c.codes[lanes[1]], c.codes[lanes[2]]
+	return a & b & d, a | b | d
+}
