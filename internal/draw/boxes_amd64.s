@@ -97,19 +97,27 @@ GLOBL boxNumbers<>(SB), RODATA|NOPTR, $16
 	VPCMPD how, Z6, Z4, K1, K3 \
 	JMP chosen
 
+// SIDE has the values of a side for 16 pixels, of which Z6 has the rows.
+#define SIDE(at, to) \
+	VPMULLD.BCST (boxPlan_across+at)(DI), Z15, Z1 \
+	VPMULLD.BCST (boxPlan_down+at)(DI), Z6, Z2 \
+	VPADDD Z1, Z2, Z2 \
+	VPADDD.BCST (boxPlan_value+at)(DI), Z2, to
+
+// NEXT8 goes on by eight columns.
+#define NEXT8 \
+	VPADDD.BCST (boxPlan_across8+0)(DI), Z14, Z14 \
+	VPADDD.BCST (boxPlan_across8+4)(DI), Z16, Z16 \
+	VPADDD.BCST (boxPlan_across8+8)(DI), Z17, Z17 \
+	VPADDD.BCST (boxPlan_across8+12)(DI), Z18, Z18
+
 // func boxAVX512(p *boxPlan, quads *quad, n int) int
 TEXT ·boxAVX512(SB), NOSPLIT, $0-32
 	MOVQ p+0(FP), DI
 	MOVQ quads+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ boxPlan_plan(DI), R15
-	VMOVDQU64 boxPlan_at(DI), Z10
-	VMOVDQU64 boxPlan_rest(DI), Z11
-	VMOVDQU64 boxPlan_step(DI), Z12
-	VMOVDQU64 boxPlan_stepRest(DI), Z13
-	VMOVDQU64 boxPlan_scale(DI), Z14
 	VMOVDQU64 columns8<>(SB), Z15
-	VMOVDQU64 rowsOf8<>(SB), Z16
 	VPXORQ Z9, Z9, Z9
 	VPTERNLOGD $0xff, Z8, Z8, Z8
 	VBROADCASTSD boxNumbers<>+0(SB), Z26
@@ -117,12 +125,10 @@ TEXT ·boxAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64 quadWords<>(SB), Y28
 	VMOVDQU64 firstQuads<>(SB), Z29
 	VMOVDQU64 otherQuads<>(SB), Z30
-	VPBROADCASTQ boxPlan_first(DI), Y31
-	KMOVB boxPlan_lefts(DI), K6
-	KMOVB boxPlan_rights(DI), K7
+	VPBROADCASTQ boxPlan_prim(DI), Y31
 	MOVQ boxPlan_y(DI), R10
 	CMPB boxPlan_tested(DI), $0
-	JEQ row
+	JEQ sides
 	VBROADCASTSD depthPlan_high(R15), Z19
 	VBROADCASTSD depthPlan_low(R15), Z20
 	VBROADCASTSD (depthPlan_z+plane_c)(R15), Z21
@@ -133,6 +139,60 @@ TEXT ·boxAVX512(SB), NOSPLIT, $0-32
 	IMULQ R14, BX
 	ADDQ boxPlan_texel(DI), BX
 	LEAQ (BX)(R14*1), DX
+
+sides:
+	CMPB boxPlan_small(DI), $0
+	JEQ large
+	MOVQ R10, AX
+	SUBQ boxPlan_first(DI), AX
+	VPBROADCASTD AX, Z6
+	VMOVDQU64 rowsOf8<>(SB), Z7
+	VPSRLD $2, Z7, Z7
+	VPADDD Z7, Z6, Z6
+	SIDE(0, Z10)
+	SIDE(4, Z11)
+	SIDE(8, Z12)
+	SIDE(12, Z13)
+
+smallRow: // the pixels of both rows that lie in the box in K4, the values of sides in Z14, Z16, Z17, Z18
+	MOVL $0xffff, AX
+	CMPQ R10, boxPlan_top(DI)
+	JGE upper
+	MOVL $0xff00, AX
+
+upper:
+	LEAQ 1(R10), R11
+	CMPQ R11, boxPlan_bottom(DI)
+	JLT lower
+	ANDL $0xff, AX
+
+lower:
+	KMOVW AX, K4
+	VMOVDQA64 Z10, Z14
+	VMOVDQA64 Z11, Z16
+	VMOVDQA64 Z12, Z17
+	VMOVDQA64 Z13, Z18
+	MOVQ boxPlan_x0(DI), R8
+	MOVQ boxPlan_right(DI), R9
+	MOVQ boxPlan_x(DI), AX
+	MOVQ $0, boxPlan_x(DI)
+
+passed:
+	CMPQ R8, AX
+	JGE lines
+	NEXT8
+	ADDQ $8, R8
+	JMP passed
+
+large:
+	VMOVDQU64 boxPlan_at(DI), Z10
+	VMOVDQU64 boxPlan_rest(DI), Z11
+	VMOVDQU64 boxPlan_step(DI), Z12
+	VMOVDQU64 boxPlan_stepRest(DI), Z13
+	VMOVDQU64 boxPlan_scale(DI), Z14
+	VMOVDQU64 rowsOf8<>(SB), Z16
+	KMOVB boxPlan_lefts(DI), K6
+	KMOVB boxPlan_rights(DI), K7
 
 row: // the beginnings of both rows in Z17, their ends in Z18
 	VPBROADCASTQ boxPlan_left(DI), Z0
@@ -180,6 +240,8 @@ row: // the beginnings of both rows in Z17, their ends in Z18
 	MOVQ $0, boxPlan_x(DI)
 	CMPQ R8, R9
 	JGE nextRow
+
+lines:
 	CMPB boxPlan_tested(DI), $0
 	JEQ chunk
 	LEAQ 1(R10), AX
@@ -203,8 +265,22 @@ chunk: // four quads
 room:
 	VPBROADCASTD R8, Z0
 	VPADDD Z15, Z0, Z0
+	CMPB boxPlan_small(DI), $0
+	JEQ between
+	VPCMPD.BCST $5, boxPlan_left(DI), Z0, K4, K2
+	VPCMPD.BCST $1, boxPlan_right(DI), Z0, K2, K2
+	VPORD Z14, Z16, Z1
+	VPTERNLOGD $0xfe, Z17, Z18, Z1
+	VPMOVD2M Z1, K1
+	KANDNW K2, K1, K1 // none is negative
+	NEXT8
+	JMP covered
+
+between:
 	VPCMPD $5, Z17, Z0, K1
 	VPCMPD $1, Z18, Z0, K1, K1
+
+covered:
 	KORTESTW K1, K1
 	JEQ next
 	KMOVW K1, K3
@@ -370,20 +446,35 @@ next:
 
 nextRow:
 	ADDQ $2, R10
+	LEAQ (BX)(R14*2), BX
+	LEAQ (DX)(R14*2), DX
+	CMPB boxPlan_small(DI), $0
+	JEQ nextLarge
+	VPADDD.BCST boxPlan_down2(DI), Z10, Z10
+	VPADDD.BCST (boxPlan_down2+4)(DI), Z11, Z11
+	VPADDD.BCST (boxPlan_down2+8)(DI), Z12, Z12
+	VPADDD.BCST (boxPlan_down2+12)(DI), Z13, Z13
+	CMPQ R10, boxPlan_end(DI)
+	JLT smallRow
+	JMP end
+
+nextLarge:
 	VPADDQ Z12, Z10, Z10
 	VPADDQ Z13, Z11, Z11
 	VPCMPQ $5, Z14, Z11, K1
 	VPSUBQ Z8, Z10, K1, Z10
 	VPSUBQ Z14, Z11, K1, Z11
-	LEAQ (BX)(R14*2), BX
-	LEAQ (DX)(R14*2), DX
 	CMPQ R10, boxPlan_end(DI)
 	JLT row
 
 end:
 	MOVQ R10, boxPlan_y(DI)
+	CMPB boxPlan_small(DI), $0
+	JNE return
 	VMOVDQU64 Z10, boxPlan_at(DI)
 	VMOVDQU64 Z11, boxPlan_rest(DI)
+
+return:
 	MOVQ n+16(FP), AX
 	SUBQ CX, AX
 	MOVQ AX, ret+24(FP)

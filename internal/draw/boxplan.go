@@ -5,22 +5,29 @@ import "farside/internal/vk"
 // boxPlan has all quads of a polygon's box be made, and their depths tested, in one go with AVX-512: of one sample, and
 // without a test or with one of depths of 32 bits.
 type boxPlan struct {
-	// Sides in the upper one of two rows of pixels, then in the lower one. A step goes on by two rows.
+	// Of a small polygon: the values of its sides at the first pixel, how much these are more in the next column and row,
+	// in the column after eight, and two rows below.
+	small               bool
+	value, across, down [4]int32
+	across8, down2      [4]int32
+	x0, first           int64 // the pixel, in an even column and row
+	// Of others: the sides in the upper one of two rows of pixels, then in the lower one. A step goes on by two rows.
 	at, rest, step, stepRest, scale [8]int64
 	lefts, rights, levels           uint8 // which sides are what, a bit each
-	active, raws                    bool  // quads are wanted; their raw samples are those before the test
-	left, right, top, bottom        int64 // pixels of the box
-	y, end                          int64 // the next row, which is even; where to stop
-	x                               int64 // where to go on in it; 0: at its beginning
-	samples                         int64 // that are left, added to
-	first                           [2]int32
-	tested                          bool
-	compare                         vk.CompareOp
-	plan                            *depthPlan // of tests
-	y0                              float64    // of the plane of depths
-	texel                           *byte      // the depth of the first pixel of all
-	colors                          int64
-	ahead                           [mostAhead]colorAhead
+
+	active, raws             bool     // quads are wanted; their raw samples are those before the test
+	left, right, top, bottom int64    // pixels of the box
+	y, end                   int64    // the next row, which is even; where to stop
+	x                        int64    // where to go on in it; 0: at its beginning
+	samples                  int64    // that are left, added to
+	prim                     [2]int32 // of the quads, and their sample
+	tested                   bool
+	compare                  vk.CompareOp
+	plan                     *depthPlan // of tests
+	y0                       float64    // of the plane of depths
+	texel                    *byte      // the depth of the first pixel of all
+	colors                   int64
+	ahead                    [mostAhead]colorAhead
 }
 
 // mostAhead is how many attachments' colours are read before they are needed.
@@ -50,12 +57,67 @@ const boxLanes = 64
 
 // begin takes in the sides and a box of a polygon.
 func (p *boxPlan) begin(r *run, shape *polygonShape, in *box, sides int) {
-	first := in.top &^ 1
+	p.x0, p.first = int64(in.left&^1), int64(in.top&^1)
+	if p.small = shape.small(); p.small {
+		p.beginSmall(shape, sides)
+	} else {
+		p.beginLarge(shape, sides)
+	}
+	p.left, p.right, p.top, p.bottom = int64(in.left), int64(in.right), int64(in.top), int64(in.bottom)
+	p.y, p.x, p.samples = p.first, 0, 0
+	layer := r.raster.at.layer
+	if p.tested {
+		p.plan.begin(r)
+		p.y0 = r.raster.at.y0
+		p.texel = &r.depth.bytes[r.depth.at(0, 0, layer)]
+	}
+	p.colors = 0
+	if !p.active {
+		return
+	}
+	for i := range r.colors {
+		if c := &r.colors[i]; (c.planned || c.inRows) && p.colors < mostAhead {
+			p.ahead[p.colors] = colorAhead{&c.bytes[c.at(0, 0, layer)], c.rowPitch, c.size}
+			p.colors++
+		}
+	}
+}
+
+// smallSide is how long polygons are at most, in 1/256 pixels, so that the values of their sides fit into 32 bits
+// wherever they have pixels, and up to ten pixels beyond.
+const smallSide = 30000
+
+// small says whether a polygon is no longer than that.
+func (s *polygonShape) small() bool {
+	x0, x1, y0, y1 := s.x[0], s.x[0], s.y[0], s.y[0]
+	for i := 1; i < s.n; i++ {
+		x0, x1 = min(x0, s.x[i]), max(x1, s.x[i])
+		y0, y1 = min(y0, s.y[i]), max(y1, s.y[i])
+	}
+	return x1-x0 <= smallSide && y1-y0 <= smallSide
+}
+
+// beginSmall takes in the sides of a small polygon.
+func (p *boxPlan) beginSmall(shape *polygonShape, sides int) {
+	x, y := p.x0*subpixels+subpixels/2, p.first*subpixels+subpixels/2
+	for i := range sides {
+		e := shape.edgeOf(i, (i+1)%shape.n)
+		across, down := int32(e.a)*subpixels, int32(e.b)*subpixels
+		p.value[i], p.across[i], p.down[i] = int32(e.a*x+e.b*y+e.c), across, down
+		p.across8[i], p.down2[i] = 8*across, 2*down
+	}
+	for i := sides; i < 4; i++ { // everything is inside
+		p.value[i], p.across[i], p.down[i], p.across8[i], p.down2[i] = 0, 0, 0, 0, 0
+	}
+}
+
+// beginLarge takes in the sides of others.
+func (p *boxPlan) beginLarge(shape *polygonShape, sides int) {
 	p.lefts, p.rights, p.levels = 0, 0, 0
 	for i := range sides {
 		e := shape.edgeOf(i, (i+1)%shape.n)
 		var s side
-		s.begin(&e, subpixels/2, int64(first)*subpixels+subpixels/2)
+		s.begin(&e, subpixels/2, p.first*subpixels+subpixels/2)
 		bit := uint8(0x11) << i
 		switch {
 		case e.a > 0:
@@ -74,24 +136,6 @@ func (p *boxPlan) begin(r *run, shape *polygonShape, in *box, sides int) {
 		}
 		p.step[i], p.stepRest[i], p.scale[i] = step, rest, s.scale
 		p.step[i+4], p.stepRest[i+4], p.scale[i+4] = step, rest, s.scale
-	}
-	p.left, p.right, p.top, p.bottom = int64(in.left), int64(in.right), int64(in.top), int64(in.bottom)
-	p.y, p.x, p.samples = int64(first), 0, 0
-	layer := r.raster.at.layer
-	if p.tested {
-		p.plan.begin(r)
-		p.y0 = r.raster.at.y0
-		p.texel = &r.depth.bytes[r.depth.at(0, 0, layer)]
-	}
-	p.colors = 0
-	if !p.active {
-		return
-	}
-	for i := range r.colors {
-		if c := &r.colors[i]; (c.planned || c.inRows) && p.colors < mostAhead {
-			p.ahead[p.colors] = colorAhead{&c.bytes[c.at(0, 0, layer)], c.rowPitch, c.size}
-			p.colors++
-		}
 	}
 }
 
@@ -136,7 +180,7 @@ func (r *run) fillRows(p *boxPlan) {
 	if current < 0 {
 		current = int32(len(f.own.prims)) // it has this number if there are quads
 	}
-	p.first = [2]int32{current, -1}
+	p.prim = [2]int32{current, -1}
 	made := f.quads[n : f.lanes/4]
 	k := boxAVX512(p, &made[0], len(made))
 	if k > 0 && f.current < 0 {
