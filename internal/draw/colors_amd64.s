@@ -403,16 +403,22 @@ apart: // four quads, wherever they are
 	STORED16(linearApart)
 	VMOVDQU64 Z9, (64*const_rowOfFactors)(R13)
 	XORL R14, R14
+	MOVL $3, AX // the pixels of the upper row
+	KMOVB AX, K1
+	MOVL $12, AX
+	KMOVB AX, K2
 
 each:
 	COVERAGE
 	JZ skip
 	PLACE
 	VMOVDQU (64*const_rowOfFactors)(R13)(R14*1), X9
-	CMPQ R9, R10
-	JNE some
-	VMOVQ X9, (BX)
-	VMOVHPS X9, (DX)
+	PEXTQ R10, R9, R9
+	KMOVB R9, K3
+	KANDB K1, K3, K4
+	KANDB K2, K3, K5
+	VMOVDQU32 X9, K4, (BX)
+	VMOVDQU32 X9, K5, -8(DX)
 
 skip:
 	ADDQ $quad__size, SI
@@ -424,10 +430,6 @@ skip:
 	JNZ loop
 	VZEROUPPER
 	RET
-
-some:
-	PARTS(of1, of2, of3, skip)
-	JMP skip
 
 single:
 	WORDS(0, X4)

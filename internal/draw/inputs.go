@@ -234,46 +234,37 @@ func (f *fragmentStage) locate(r *run) {
 	}
 }
 
-// pairs is how many of the quads are those of the only primitive that there is, and can be gone through by twos.
-func (f *fragmentStage) pairs() int {
-	if !f.wide || f.mixed {
-		return 0
-	}
-	return len(f.quads) &^ 1
-}
-
 // interpolated is an input that interpolateAVX512 makes: its words, and the attribute of the primitive.
 type interpolated struct {
 	dst       *uint32
 	attribute *float64
 }
 
-// weigh finds the weights at the centres of pixels. For quads that can be gone through by twos, it makes the inputs.
+// weigh finds the weights at the centres of pixels, or makes the inputs there at once.
 func (f *fragmentStage) weigh(w *weights) {
-	n := f.pairs()
-	if n > 0 {
-		first := int(f.quads[0].prim)
-		f.list = f.list[:0]
-		for i := range f.inputs {
-			if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == int(compute.AtCenter) {
-				f.list = append(f.list, interpolated{&in.dst[0], &f.attrs[first*f.perAttr+in.at]})
-			}
-		}
+	if !f.wide {
+		weighAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
+		return
+	}
+	n := 0
+	if first := int(f.quads[0].prim); !f.mixed && len(f.quads) > 1 { // of one primitive, by twos
+		n = len(f.quads) &^ 1
+		f.listInputs(first, 0)
 		interpolateAVX512(&f.quads[0], n, &f.prims[first], &f.list[0], len(f.list))
 	}
 	if n < len(f.quads) {
-		weighAVX2(&f.quads[n], len(f.quads)-n, &f.prims[0], &w.b1[4*n], &w.b2[4*n])
+		f.listInputs(0, 4*n)
+		interpolateMixedAVX512(&f.quads[n], len(f.quads)-n, &f.prims[0], 8*f.perAttr, &f.list[0], len(f.list))
 	}
 }
 
-// interpolate makes an input of the weights, as far as weigh hasn't.
-func (f *fragmentStage) interpolate(in *fragmentInput, dst []uint32, b1, b2 []float64) {
-	n := 0
-	if in.place == int(compute.AtCenter) {
-		n = f.pairs()
-	}
-	if n < len(f.quads) {
-		interpolateAVX2(&dst[4*n], &f.quads[n], len(f.quads)-n, &f.attrs[in.at], 8*f.perAttr, &b1[4*n], &b2[4*n])
+// listInputs lists the inputs at the centres of pixels: what a primitive has, and the words from a lane on.
+func (f *fragmentStage) listInputs(prim, lane int) {
+	f.list = f.list[:0]
+	for i := range f.inputs {
+		if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == int(compute.AtCenter) {
+			f.list = append(f.list, interpolated{&in.dst[lane], &f.attrs[prim*f.perAttr+in.at]})
+		}
 	}
 }
 
@@ -297,8 +288,11 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputInterpolated:
 			w := &f.places[in.place]
 			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
+			if f.wide && in.place == int(compute.AtCenter) { // weigh has made it
+				continue
+			}
 			if f.vector {
-				f.interpolate(in, dst, b1, b2)
+				interpolateAVX2(&dst[0], &f.quads[0], len(f.quads), &f.attrs[in.at], 8*f.perAttr, &b1[0], &b2[0])
 				continue
 			}
 			for k := range f.quads {

@@ -32,6 +32,17 @@ func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 //go:noescape
 func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)
 
+// interpolateMixedAVX512 makes inputs at the centres of pixels, of quads of any primitives. The list has the attributes of
+// the first primitive; from one to the next it is pitch bytes.
+//
+//go:noescape
+func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int)
+
+// lanesAVX512 makes the lanes of n quads, a bit each, and counts them.
+//
+//go:noescape
+func lanesAVX512(quads *quad, n int, lanes *uint8) int
+
 // interpolateAVX2 is interpolate; from one primitive to the next it is pitch bytes.
 //
 //go:noescape

@@ -203,6 +203,138 @@ end:
 	VZEROUPPER
 	RET
 
+// PLANE4 is PLANE.
+#define PLANE4(offset, to, spare) \
+	VMULPD.BCST (offset+plane_x)(AX), Y0, to \
+	VMULPD.BCST (offset+plane_y)(AX), Y1, spare \
+	VADDPD spare, to, to \
+	VADDPD.BCST (offset+plane_c)(AX), to, to
+
+// func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int)
+TEXT ·interpolateMixedAVX512(SB), NOSPLIT, $0-48
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ prims+16(FP), DI
+	MOVQ list+32(FP), R9
+	XORL R8, R8
+	VMOVDQU firstWords<>(SB), Y10
+	VMOVDQU secondWords<>(SB), Y11
+	VBROADCASTSD numbers<>(SB), Z12
+	VBROADCASTF64X4 columns<>(SB), Z14
+	VBROADCASTF64X4 lines<>(SB), Z15
+	MOVL $1, R11 // 1/w differs
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	MOVQ AX, DX
+	IMULQ pitch+24(FP), DX
+	MOVQ R9, R12
+	MOVQ count+40(FP), R13
+	CMPQ CX, $2
+	JB single
+	CMPL AX, (quad__size+quad_prim)(SI)
+	JNE single
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	WEIGHTS8(0, Z4, Z6, weighed)
+
+pair:
+	MOVQ interpolated_attribute(R12), AX
+	MOVQ interpolated_dst(R12), BX
+	ADDQ DX, AX
+	VMULPD.BCST 8(AX), Z4, Z0
+	VMULPD.BCST 16(AX), Z6, Z1
+	VADDPD Z1, Z0, Z0
+	VADDPD.BCST (AX), Z0, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS Y0, (BX)(R8*1)
+	ADDQ $interpolated__size, R12
+	DECQ R13
+	JNZ pair
+	ADDQ $32, R8
+	ADDQ $(2*quad__size), SI
+	SUBQ $2, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+single:
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	VPBROADCASTD quad_x(SI), X0
+	VCVTDQ2PD X0, Y0
+	VPBROADCASTD quad_y(SI), X1
+	VCVTDQ2PD X1, Y1
+	VADDPD Y14, Y0, Y0
+	VSUBPD.BCST prim_x0(AX), Y0, Y0
+	VADDPD Y15, Y1, Y1
+	VSUBPD.BCST prim_y0(AX), Y1, Y1
+	PLANE4(prim_q, Y2, Y3)
+	VDIVPD Y2, Y12, Y2
+	PLANE4(prim_b, Y4, Y5)
+	PLANE4((prim_b+plane__size), Y6, Y7)
+	VMULPD Y2, Y4, Y4
+	VMULPD Y2, Y6, Y6
+
+input:
+	MOVQ interpolated_attribute(R12), AX
+	MOVQ interpolated_dst(R12), BX
+	ADDQ DX, AX
+	VMULPD.BCST 8(AX), Y4, Y0
+	VMULPD.BCST 16(AX), Y6, Y1
+	VADDPD Y1, Y0, Y0
+	VADDPD.BCST (AX), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS X0, (BX)(R8*1)
+	ADDQ $interpolated__size, R12
+	DECQ R13
+	JNZ input
+	ADDQ $16, R8
+	ADDQ $quad__size, SI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func lanesAVX512(quads *quad, n int, lanes *uint8) int
+TEXT ·lanesAVX512(SB), NOSPLIT, $0-32
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ lanes+16(FP), BX
+	MOVL $0x0f000f00, R8 // the covers among the words of two quads
+	XORL DX, DX
+	SUBQ $2, CX
+	JB last
+
+loop:
+	VMOVDQU64 (SI), Z0
+	VPTESTMW Z0, Z0, K1
+	KMOVD K1, AX
+	PEXTL R8, AX, AX
+	MOVB AX, (BX)
+	POPCNTL AX, AX
+	ADDQ AX, DX
+	INCQ BX
+	ADDQ $(2*quad__size), SI
+	SUBQ $2, CX
+	JAE loop
+
+last:
+	ADDQ $2, CX
+	JZ end
+	VMOVDQU (SI), Y0
+	VPTESTMW Y0, Y0, K1
+	KMOVD K1, AX
+	PEXTL R8, AX, AX
+	MOVB AX, (BX)
+	POPCNTL AX, AX
+	ADDQ AX, DX
+
+end:
+	MOVQ DX, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
 	MOVQ quads+0(FP), SI

@@ -33,3 +33,6 @@ func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) 
 func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) int             { return 0 }
 func cornersAVX512(p *cornerPlan, n int)                                                          {}
 func gatherAVX512(p *gatherPlan, dst *uint32)                                                     {}
+func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int) {
+}
+func lanesAVX512(quads *quad, n int, lanes *uint8) int { return 0 }

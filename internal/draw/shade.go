@@ -439,19 +439,20 @@ func (f *fragmentStage) setLanes(r *run) {
 		r.counts.Counts[countFragments] += uint64(f.lanes)
 		return
 	}
-	clear(f.mask)
 	clear(f.effects)
 	lanes := 0
-	for i := 0; i < len(f.quads); i += 2 {
-		set, quads := f.quads[i].lanes(), uint8(15)
-		if i+1 < len(f.quads) {
-			set, quads = set|f.quads[i+1].lanes()<<4, 255
+	if f.wide {
+		lanes = lanesAVX512(&f.quads[0], len(f.quads), &f.effects[0])
+	} else {
+		for i := range f.quads {
+			set := f.quads[i].lanes()
+			lanes += bits.OnesCount8(set)
+			f.effects[i/2] |= set << (4 * (i & 1))
 		}
-		lanes += bits.OnesCount8(set)
-		f.effects[i/2], f.mask[i/2] = set, set
-		if f.needQuads {
-			f.mask[i/2] = quads
-		}
+	}
+	copy(f.mask, f.effects)
+	if f.needQuads {
+		fillLanes(f.mask, 4*len(f.quads))
 	}
 	r.counts.Counts[countFragments] += uint64(lanes)
 }
