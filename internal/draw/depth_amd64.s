@@ -132,8 +132,82 @@ l3: \
 	JCC done \
 	extract $3, X0, m3
 
+// testQuad tests the depths in Y0 of a quad whose covers are in R9, and writes them. BX and DX are where its rows are, AX
+// has the covers that are left. It finds ARGUMENTS in the registers, the covers of all pixels in R10 and spread in R13.
+TEXT testQuad<>(SB), NOSPLIT|NOFRAME, $0-0
+	CMPL R11, $const_depth16
+	JEQ short
+	CMPQ R9, R10
+	JNE some
+	VMOVQ (BX), X1
+	VMOVHPS (DX), X1, X1
+
+loaded:
+	CMPL R11, $const_depth24
+	JEQ whole
+	VCVTPD2PSY Y0, X0
+	FLOATS
+
+chosen:
+	MOVQ (R13)(AX*8), AX
+	ANDQ R9, AX
+	JZ done
+	TESTL R12, R12
+	JZ done
+	CMPQ AX, R10
+	JNE parts
+	VMOVQ X0, (BX)
+	VMOVHPS X0, (DX)
+
+done:
+	RET
+
+some:
+	LOAD(R9, 16, 32, 48, VPINSRD, (BX), 4(BX), (DX), 4(DX), load1, load2, load3, loaded)
+	JMP loaded
+
+whole:
+	UNORM
+	LOW24
+	WHOLES
+	JMP chosen
+
+parts:
+	STORE(AX, 16, 32, 48, VPEXTRD, (BX), 4(BX), (DX), 4(DX), store1, store2, store3, done)
+	RET
+
+short:
+	UNORM
+	CMPQ R9, R10
+	JNE shortSome
+	VMOVD (BX), X1
+	VPINSRD $1, (DX), X1, X1
+
+shortLoaded:
+	VPMOVZXWD X1, X1
+	WHOLES
+	MOVQ (R13)(AX*8), AX
+	ANDQ R9, AX
+	JZ done
+	TESTL R12, R12
+	JZ done
+	VPACKUSDW X0, X0, X0
+	CMPQ AX, R10
+	JNE shortParts
+	VMOVD X0, (BX)
+	VPEXTRD $1, X0, (DX)
+	RET
+
+shortSome:
+	LOAD(R9, 16, 32, 48, VPINSRW, (BX), 2(BX), (DX), 2(DX), short1, short2, short3, shortLoaded)
+	JMP shortLoaded
+
+shortParts:
+	STORE(AX, 16, 32, 48, VPEXTRW, (BX), 2(BX), (DX), 2(DX), word1, word2, word3, done)
+	RET
+
 // func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
-TEXT ·testQuadsAVX2(SB), NOSPLIT, $0-24
+TEXT ·testQuadsAVX2(SB), NOSPLIT, $8-24
 	ARGUMENTS
 	MOVQ BX, DX
 	ADDQ depthPlan_rowPitch(DI), DX
@@ -151,30 +225,8 @@ loop:
 	JZ next
 	VMOVAPD Y10, Y0
 	DEPTH(Y9)
-	CMPL R11, $const_depth16
-	JEQ short
-	CMPQ R9, R10
-	JNE some
-	VMOVQ (BX), X1
-	VMOVHPS (DX), X1, X1
-
-loaded:
-	CMPL R11, $const_depth24
-	JEQ whole
-	VCVTPD2PSY Y0, X0
-	FLOATS
-
-chosen:
-	MOVQ (R13)(AX*8), AX
-	ANDQ R9, AX
+	CALL testQuad<>(SB)
 	MOVQ AX, (SI)
-	JZ next
-	TESTL R12, R12
-	JZ next
-	CMPQ AX, R10
-	JNE parts
-	VMOVQ X0, (BX)
-	VMOVHPS X0, (DX)
 
 next:
 	VADDPD Y8, Y10, Y10
@@ -186,50 +238,135 @@ next:
 	VZEROUPPER
 	RET
 
-some:
-	LOAD(R9, 16, 32, 48, VPINSRD, (BX), 4(BX), (DX), 4(DX), load1, load2, load3, loaded)
-	JMP loaded
+// The centres of a quad's pixels.
+DATA lateColumns<>+0(SB)/8, $0.5
+DATA lateColumns<>+8(SB)/8, $1.5
+DATA lateColumns<>+16(SB)/8, $0.5
+DATA lateColumns<>+24(SB)/8, $1.5
+GLOBL lateColumns<>(SB), RODATA|NOPTR, $32
 
-whole:
-	UNORM
-	LOW24
-	WHOLES
-	JMP chosen
+DATA lateLines<>+0(SB)/8, $0.5
+DATA lateLines<>+8(SB)/8, $0.5
+DATA lateLines<>+16(SB)/8, $1.5
+DATA lateLines<>+24(SB)/8, $1.5
+GLOBL lateLines<>(SB), RODATA|NOPTR, $32
 
-parts:
-	STORE(AX, 16, 32, 48, VPEXTRD, (BX), 4(BX), (DX), 4(DX), store1, store2, store3, next)
-	JMP next
+// LIMIT has a limit of the primitive at DX, clamped to two others.
+#define LIMIT(of, within, to) \
+	VBROADCASTSD of(DX), to \
+	VBROADCASTSD within(R15), Y2 \
+	VMAXPD Y2, to, to \
+	VBROADCASTSD (within+8)(R15), Y2 \
+	VMINPD Y2, to, to
 
-short:
-	UNORM
-	CMPQ R9, R10
-	JNE shortSome
-	VMOVD (BX), X1
-	VPINSRD $1, (DX), X1, X1
+// AXIS is how far the pixels of a quad are from the primitive's origin, times the slope of its depths.
+#define AXIS(field, centres, origin, slope, x, to) \
+	VCVTSI2SDL field(SI), x, x \
+	VBROADCASTSD x, to \
+	VADDPD centres, to, to \
+	VBROADCASTSD origin(DX), Y2 \
+	VSUBPD Y2, to, to \
+	VBROADCASTSD slope(DX), Y2 \
+	VMULPD Y2, to, to
 
-shortLoaded:
-	VPMOVZXWD X1, X1
-	WHOLES
+// func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
+TEXT ·testLateAVX2(SB), NOSPLIT, $16-40
+	MOVQ p+0(FP), R15
+	LEAQ latePlan_depthPlan(R15), DI
+	MOVQ quads+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVBLZX depthPlan_kind(DI), R11
+	MOVBLZX depthPlan_write(DI), R12
+	VPBROADCASTD depthPlan_unordered(DI), X4
+	VPBROADCASTD depthPlan_less(DI), X5
+	VPBROADCASTD depthPlan_equal(DI), X6
+	VPBROADCASTD depthPlan_greater(DI), X7
+	LEAQ spread<>(SB), R13
+	MOVQ $0x0001000100010001, R10
+	XORL R8, R8  // where the lanes are
+	XORL R14, R14 // samples
+
+loop:
+	MOVQ quad_cover(SI), R9
+	TESTQ R9, R9
+	JZ next
+	MOVLQSX quad_prim(SI), DX
+	IMULQ $prim__size, DX
+	ADDQ prims+24(FP), DX
+	MOVL prim_layer(DX), BX
+	IMULQ latePlan_layerPitch(R15), BX
+	ADDQ latePlan_texel(R15), BX
+	MOVLQSX quad_y(SI), AX
+	IMULQ depthPlan_rowPitch(DI), AX
+	ADDQ AX, BX
+	MOVLQSX quad_x(SI), AX
+	IMULQ depthPlan_texelPitch(DI), AX
+	ADDQ AX, BX
+	LIMIT(prim_low, latePlan_lows, Y12)
+	LIMIT(prim_high, latePlan_highs, Y11)
+	MOVQ latePlan_depths(R15), AX
+	TESTQ AX, AX
+	JZ plane
+	VCVTPS2PD (AX)(R8*1), Y0
+
+limited:
+	VMAXPD Y0, Y12, Y0
+	VMINPD Y0, Y11, Y0
+	MOVQ BX, DX
+	ADDQ depthPlan_rowPitch(DI), DX
+	CALL testQuad<>(SB)
+	MOVQ AX, quad_cover(SI)
+	POPCNTQ AX, AX
+	ADDQ AX, R14
+
+next:
+	ADDQ $quad__size, SI
+	ADDQ $16, R8
+	DECQ CX
+	JNZ loop
+	MOVQ R14, ret+32(FP)
+	VZEROUPPER
+	RET
+
+plane:
+	VXORPD X0, X0, X0
+	VXORPD X1, X1, X1
+	AXIS(quad_x, lateColumns<>(SB), prim_x0, (prim_z+plane_x), X0, Y0)
+	AXIS(quad_y, lateLines<>(SB), prim_y0, (prim_z+plane_y), X1, Y1)
+	VBROADCASTSD (prim_z+plane_c)(DX), Y2
+	VADDPD Y0, Y2, Y0
+	VADDPD Y1, Y0, Y0
+	JMP limited
+
+// func aliveAVX2(quads *quad, n int, lanes *uint8) int
+TEXT ·aliveAVX2(SB), NOSPLIT, $0-32
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ lanes+16(FP), DI
+	LEAQ spread<>(SB), R13
+	XORL DX, DX // samples
+	XORL R8, R8 // whether the quad is the second of a byte
+
+loop:
+	MOVBLZX (DI), AX
+	MOVL AX, BX
+	SHRL $4, BX
+	TESTL R8, R8
+	CMOVLNE BX, AX
+	ANDL $15, AX
 	MOVQ (R13)(AX*8), AX
-	ANDQ R9, AX
-	MOVQ AX, (SI)
-	JZ next
-	TESTL R12, R12
-	JZ next
-	VPACKUSDW X0, X0, X0
-	CMPQ AX, R10
-	JNE shortParts
-	VMOVD X0, (BX)
-	VPEXTRD $1, X0, (DX)
-	JMP next
-
-shortSome:
-	LOAD(R9, 16, 32, 48, VPINSRW, (BX), 2(BX), (DX), 2(DX), short1, short2, short3, shortLoaded)
-	JMP shortLoaded
-
-shortParts:
-	STORE(AX, 16, 32, 48, VPEXTRW, (BX), 2(BX), (DX), 2(DX), word1, word2, word3, next)
-	JMP next
+	IMULQ $0xffff, AX
+	ANDQ quad_cover(SI), AX
+	MOVQ AX, quad_cover(SI)
+	POPCNTQ AX, AX
+	ADDQ AX, DX
+	ADDQ R8, DI
+	XORL $1, R8
+	ADDQ $quad__size, SI
+	DECQ CX
+	JNZ loop
+	MOVQ DX, ret+24(FP)
+	RET
 
 // func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
 TEXT ·testSamplesAVX2(SB), NOSPLIT, $0-24

@@ -36,22 +36,8 @@ func (t *fragmentTests) planRows(r *run) {
 		r.state.StippleLines || r.raster.samples != s.samples || s.samples > 4 {
 		return
 	}
-	yes := func(ops ...vk.CompareOp) uint32 {
-		for _, op := range ops {
-			if t.compare == op {
-				return ^uint32(0)
-			}
-		}
-		return 0
-	}
-	*p = depthPlan{ok: true, kind: t.kind, write: t.write, scale: t.scale, rowPitch: s.rowPitch, samples: s.samples,
-		texelPitch: s.size * s.samples,
-		less:       yes(vk.COMPARE_OP_LESS, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS),
-		equal: yes(vk.COMPARE_OP_EQUAL, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_GREATER_OR_EQUAL,
-			vk.COMPARE_OP_ALWAYS),
-		greater: yes(vk.COMPARE_OP_GREATER, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
-			vk.COMPARE_OP_ALWAYS),
-		unordered: yes(vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
+	*p = t.compares()
+	p.ok, p.rowPitch, p.samples, p.texelPitch = true, s.rowPitch, s.samples, s.size*s.samples
 	p.wide = f.wide && s.samples == 1 && s.size == 4
 	p.steps = [4]int{p.texelPitch, p.rowPitch - p.texelPitch, p.texelPitch, p.texelPitch - p.rowPitch}
 	for k := range 4 {
@@ -63,6 +49,25 @@ func (t *fragmentTests) planRows(r *run) {
 			p.lanes[k][i] = float64(pixel&1) + float64(r.raster.positions[sample][0])/subpixels
 		}
 	}
+}
+
+// compares is how depths are compared.
+func (t *fragmentTests) compares() depthPlan {
+	yes := func(ops ...vk.CompareOp) uint32 {
+		for _, op := range ops {
+			if t.compare == op {
+				return ^uint32(0)
+			}
+		}
+		return 0
+	}
+	return depthPlan{kind: t.kind, write: t.write, scale: t.scale,
+		less: yes(vk.COMPARE_OP_LESS, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS),
+		equal: yes(vk.COMPARE_OP_EQUAL, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_GREATER_OR_EQUAL,
+			vk.COMPARE_OP_ALWAYS),
+		greater: yes(vk.COMPARE_OP_GREATER, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
+			vk.COMPARE_OP_ALWAYS),
+		unordered: yes(vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
 }
 
 // begin takes in a primitive.

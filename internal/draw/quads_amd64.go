@@ -140,3 +140,13 @@ func cornersAVX512(p *cornerPlan, n int)
 //
 //go:noescape
 func gatherAVX512(p *gatherPlan, dst *uint32)
+
+// testLateAVX2 tests the depths of quads of one sample, and counts the samples that are left.
+//
+//go:noescape
+func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
+
+// aliveAVX2 leaves in quads the samples of those lanes that have a bit, and counts them.
+//
+//go:noescape
+func aliveAVX2(quads *quad, n int, lanes *uint8) int

@@ -65,6 +65,7 @@ type fragmentStage struct {
 	inBoxes   bool // boxes are filled in one go
 
 	boxes boxPlan
+	late  latePlan
 
 	quads      []quad
 	complete   int // of quads: those that addFull has added
@@ -91,6 +92,7 @@ func (f *fragmentStage) release() {
 	clear(f.inputs)
 	clear(f.list[:cap(f.list)])
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
+	f.late, f.boxes = latePlan{}, boxPlan{}
 	f.outputs.release()
 }
 
@@ -152,6 +154,7 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
 	r.tests.planRows(r)
 	f.planBoxes(r)
+	f.planLate(r)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
 	return f.outputs.prepare(r, outputs, f)
 }
@@ -474,6 +477,10 @@ func packed(c *[4]uint16) uint64 {
 // and the tests let them.
 func (f *fragmentStage) finish(r *run) {
 	if !f.ends {
+		return
+	}
+	if f.late.ok {
+		f.finishVector(r)
 		return
 	}
 	samples := r.raster.samples

@@ -1,0 +1,57 @@
+package draw
+
+import "math"
+
+// latePlan is what happens on vectors to quads that have been shaded: lanes that the shader has ended lose their samples,
+// and depths of one sample are tested, those of the primitive or the shader's.
+type latePlan struct {
+	ok, tested  bool
+	depthPlan              // how depths are compared
+	lows, highs [2]float64 // what the limits of a primitive are clamped to
+	texel       *byte      // the depth of the first pixel of all, in the first layer
+	layerPitch  int
+	depths      *uint32 // the shader's; nil: the primitive's
+}
+
+// planLate decides what vectors do with quads that have been shaded.
+func (f *fragmentStage) planLate(r *run) {
+	t, s := &r.tests, &r.depth
+	f.late = latePlan{ok: f.vector && f.maskOut == nil && !r.state.AlphaToCoverage}
+	if !f.late.ok || f.when != testsLate || !t.some {
+		return
+	}
+	p := &f.late
+	p.ok, p.tested, p.depthPlan = t.simple && f.stencilOut == nil, true, t.compares()
+	if !p.ok {
+		return
+	}
+	p.rowPitch, p.texelPitch, p.layerPitch = s.rowPitch, s.size, s.layerPitch
+	p.texel = &s.bytes[s.at(0, 0, 0)]
+	if f.depthOut != nil {
+		p.depths = &f.depthOut[0]
+	}
+	// As limits does it.
+	p.lows, p.highs = [2]float64{math.Inf(-1), 0}, [2]float64{1, math.Inf(1)}
+	switch {
+	case t.ranged:
+		p.lows, p.highs = [2]float64{t.limit[0], t.limit[0]}, [2]float64{t.limit[1], t.limit[1]}
+	case t.clamp:
+		p.lows[1], p.highs[0] = math.Inf(1), math.Inf(-1)
+	}
+	if t.kind != depthFloat {
+		for i := range 2 {
+			p.lows[i], p.highs[i] = max(p.lows[i], 0), min(p.highs[i], 1)
+		}
+	}
+}
+
+// finishVector is finish.
+func (f *fragmentStage) finishVector(r *run) {
+	n := aliveAVX2(&f.quads[0], len(f.quads), &f.effects[0])
+	if f.late.tested {
+		n = testLateAVX2(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
+	}
+	if f.when != testsEarly {
+		r.counts.Samples += uint64(n)
+	}
+}

@@ -1,0 +1,70 @@
+package draw
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"farside/compute"
+	"farside/internal/vk"
+	"farside/spirv"
+)
+
+// TestVectorLate has shaders that end lanes and replace depths give the same bits and counts on vectors and in Go.
+func TestVectorLate(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 8))
+	t.Cleanup(func() { narrow = false })
+	passed, tested := 0, 0
+	for round := range 400 {
+		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 1, 1, 4}[random.IntN(4)]
+		width, height := uint32(1+random.IntN(90)), uint32(1+random.IntN(20))
+		var data []float32
+		for range 3 * (1 + random.IntN(12)) {
+			data = append(data, 3*random.Float32()-1.5, 3*random.Float32()-1.5, 1.4*random.Float32()-0.2, 1)
+			for range 4 {
+				data = append(data, 1.4*random.Float32()-0.2)
+			}
+		}
+		op, choices := vk.CompareOp(random.IntN(8)), random.Uint32()
+		var scenes [3]*scene
+		for i := range scenes {
+			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
+			img := s.withDepth(t, f, samples)
+			for k := range img.Bytes {
+				img.Bytes[k] = byte(k*k) & 0x3f
+			}
+			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = choices&1 == 0, choices&6 != 0, op
+			s.state.DepthClip, s.state.DepthClamp = choices&8 != 0, choices&16 != 0
+			s.state.ClampRange, s.state.ClampMin, s.state.ClampMax = choices&0x60 == 0, 0.25, 0.75
+			fs := s.state.Fragment.(*goShader)
+			fs.modes = compute.StageModes{Discards: true, EarlyTests: choices&0x780 == 0}
+			if choices>>11&1 == 0 {
+				fs.out = join(fs.out, builtins(spirv.BuiltInFragDepth, 1))
+				fs.modes.DepthReplacing = true
+			}
+			fs.code = func(l *lane) bool {
+				copy(l.out, l.in[:4])
+				if len(l.out) > 4 {
+					l.out[4] = l.in[1]
+				}
+				return l.in[2]>>18&3 != 0
+			}
+			s.vertices(data...)
+			s.InOrder, narrow = i == 0, i == 1
+			s.draw(t)
+			scenes[i] = s
+		}
+		for i := range 2 {
+			scenes[i+1].same(t, scenes[0], fmt.Sprintf("round %d, vectors %d: %v, %v, %d samples", round, i, f, op, samples))
+		}
+		if scenes[0].stats.Samples > 0 {
+			passed++
+			if choices&1 == 0 {
+				tested++
+			}
+		}
+	}
+	if passed < 200 || tested < 80 {
+		t.Errorf("only %d draws have samples, %d of them after tests", passed, tested)
+	}
+}
