@@ -242,8 +242,8 @@ func TestBinsHide(t *testing.T) {
 	}
 }
 
-// TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
-// of all widths and in Go.
+// TestVectorInputs has the inputs of large triangles, which fill batches by themselves, and where fragments lie have the
+// same bits on vectors of all widths and in Go.
 func TestVectorInputs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	t.Cleanup(func() { narrow = false })
@@ -260,6 +260,9 @@ func TestVectorInputs(t *testing.T) {
 		for i := range scenes {
 			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, 1, 4)
 			s.vertices(data...)
+			if round&1 != 0 {
+				s.state.Fragment.(*goShader).in = builtins(spirv.BuiltInFragCoord, 4)
+			}
 			s.InOrder, narrow = i == 0, i == 1
 			s.draw(t)
 			scenes[i] = s

@@ -85,7 +85,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			in.kind = inputBuiltIn
 			f.raws = f.raws || v.BuiltIn == spirv.BuiltInSampleMask
 			if v.BuiltIn == spirv.BuiltInFragCoord {
-				f.positions[f.placeFor(compute.AtCenter)].used, f.centers = true, true
+				f.positions[f.placeFor(compute.AtCenter)].used = true
 			}
 			f.inputs = append(f.inputs, in)
 			continue
@@ -318,6 +318,10 @@ func four(dst []uint32, v uint32) { dst[0], dst[1], dst[2], dst[3] = v, v, v, v 
 
 // fillBuiltIn writes a built-in input.
 func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
+	if in.builtIn == spirv.BuiltInFragCoord && f.vector && !f.perSample {
+		fragCoordAVX2(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		return
+	}
 	for k := range f.quads {
 		q := &f.quads[k]
 		p := &f.prims[q.prim]

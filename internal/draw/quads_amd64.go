@@ -48,6 +48,11 @@ func lanesAVX512(quads *quad, n int, lanes *uint8) int
 //go:noescape
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64)
 
+// fragCoordAVX2 makes a component of FragCoord at the centres of pixels.
+//
+//go:noescape
+func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)
+
 // unormAVX2 puts bytes, as unorm8 makes them of floats, into words by their shift: into 4*n that are zero there.
 //
 //go:noescape

@@ -378,6 +378,57 @@ loop:
 	VZEROUPPER
 	RET
 
+// func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)
+TEXT ·fragCoordAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), BX
+	MOVQ quads+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ prims+24(FP), DI
+	MOVQ component+32(FP), DX
+	VMOVUPD columns<>(SB), Y14
+	VMOVUPD lines<>(SB), Y15
+	MOVQ $prim_z, R8
+	MOVQ $prim_q, AX
+	CMPQ DX, $3
+	CMOVQEQ AX, R8 // the plane
+
+loop:
+	VXORPD X0, X0, X0
+	VCVTSI2SDL quad_x(SI), X0, X0
+	VBROADCASTSD X0, Y0
+	VADDPD Y14, Y0, Y0
+	VXORPD X1, X1, X1
+	VCVTSI2SDL quad_y(SI), X1, X1
+	VBROADCASTSD X1, Y1
+	VADDPD Y15, Y1, Y1
+	CMPQ DX, $1
+	JEQ line
+	JB next
+	MOVLQSX quad_prim(SI), AX
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	VBROADCASTSD prim_x0(AX), Y2
+	VSUBPD Y2, Y0, Y0
+	VBROADCASTSD prim_y0(AX), Y3
+	VSUBPD Y3, Y1, Y1
+	ADDQ R8, AX
+	PLANE(0, Y2, Y3)
+	VMOVAPD Y2, Y0
+
+next:
+	VCVTPD2PSY Y0, X0
+	VMOVUPS X0, (BX)
+	ADDQ $quad__size, SI
+	ADDQ $16, BX
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+line:
+	VMOVAPD Y1, Y0
+	JMP next
+
 // func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64)
 TEXT ·interpolateAVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), BX

@@ -35,6 +35,7 @@ func cornersAVX512(p *cornerPlan, n int)                                        
 func gatherAVX512(p *gatherPlan, dst *uint32)                                                     {}
 func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int) {
 }
-func lanesAVX512(quads *quad, n int, lanes *uint8) int              { return 0 }
-func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int { return 0 }
-func aliveAVX2(quads *quad, n int, lanes *uint8) int                { return 0 }
+func lanesAVX512(quads *quad, n int, lanes *uint8) int                          { return 0 }
+func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int             { return 0 }
+func aliveAVX2(quads *quad, n int, lanes *uint8) int                            { return 0 }
+func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int) {}
