@@ -259,6 +259,37 @@ GLOBL lateLines<>(SB), RODATA|NOPTR, $32
 	VBROADCASTSD (within+8)(R15), Y2 \
 	VMINPD Y2, to, to
 
+// LATE takes in the arguments of the tests of shaded quads: R8 is where the lanes are.
+#define LATE \
+	MOVQ p+0(FP), R15 \
+	LEAQ latePlan_depthPlan(R15), DI \
+	MOVQ quads+8(FP), SI \
+	MOVQ n+16(FP), CX \
+	MOVBLZX depthPlan_kind(DI), R11 \
+	MOVBLZX depthPlan_write(DI), R12 \
+	VPBROADCASTD depthPlan_unordered(DI), X4 \
+	VPBROADCASTD depthPlan_less(DI), X5 \
+	VPBROADCASTD depthPlan_equal(DI), X6 \
+	VPBROADCASTD depthPlan_greater(DI), X7 \
+	XORL R8, R8
+
+// TEXELS finds the primitive of a quad, its limits, and where the first pixel's depth is.
+#define TEXELS \
+	MOVLQSX quad_prim(SI), DX \
+	IMULQ $prim__size, DX \
+	ADDQ prims+24(FP), DX \
+	MOVL prim_layer(DX), BX \
+	IMULQ latePlan_layerPitch(R15), BX \
+	ADDQ latePlan_texel(R15), BX \
+	MOVLQSX quad_y(SI), AX \
+	IMULQ depthPlan_rowPitch(DI), AX \
+	ADDQ AX, BX \
+	MOVLQSX quad_x(SI), AX \
+	IMULQ depthPlan_texelPitch(DI), AX \
+	ADDQ AX, BX \
+	LIMIT(prim_low, latePlan_lows, Y12) \
+	LIMIT(prim_high, latePlan_highs, Y11)
+
 // AXIS is how far the pixels of a quad are from the primitive's origin, times the slope of its depths.
 #define AXIS(field, centres, origin, slope, x, to) \
 	VCVTSI2SDL field(SI), x, x \
@@ -271,39 +302,16 @@ GLOBL lateLines<>(SB), RODATA|NOPTR, $32
 
 // func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 TEXT ·testLateAVX2(SB), NOSPLIT, $16-40
-	MOVQ p+0(FP), R15
-	LEAQ latePlan_depthPlan(R15), DI
-	MOVQ quads+8(FP), SI
-	MOVQ n+16(FP), CX
-	MOVBLZX depthPlan_kind(DI), R11
-	MOVBLZX depthPlan_write(DI), R12
-	VPBROADCASTD depthPlan_unordered(DI), X4
-	VPBROADCASTD depthPlan_less(DI), X5
-	VPBROADCASTD depthPlan_equal(DI), X6
-	VPBROADCASTD depthPlan_greater(DI), X7
+	LATE
 	LEAQ spread<>(SB), R13
 	MOVQ $0x0001000100010001, R10
-	XORL R8, R8  // where the lanes are
 	XORL R14, R14 // samples
 
 loop:
 	MOVQ quad_cover(SI), R9
 	TESTQ R9, R9
 	JZ next
-	MOVLQSX quad_prim(SI), DX
-	IMULQ $prim__size, DX
-	ADDQ prims+24(FP), DX
-	MOVL prim_layer(DX), BX
-	IMULQ latePlan_layerPitch(R15), BX
-	ADDQ latePlan_texel(R15), BX
-	MOVLQSX quad_y(SI), AX
-	IMULQ depthPlan_rowPitch(DI), AX
-	ADDQ AX, BX
-	MOVLQSX quad_x(SI), AX
-	IMULQ depthPlan_texelPitch(DI), AX
-	ADDQ AX, BX
-	LIMIT(prim_low, latePlan_lows, Y12)
-	LIMIT(prim_high, latePlan_highs, Y11)
+	TEXELS
 	MOVQ latePlan_depths(R15), AX
 	TESTQ AX, AX
 	JZ plane
@@ -368,21 +376,8 @@ loop:
 	MOVQ DX, ret+24(FP)
 	RET
 
-// func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
-TEXT ·testSamplesAVX2(SB), NOSPLIT, $0-24
-	ARGUMENTS
-	VBROADCASTSD steps<>+0(SB), Y8
-	XORL R10, R10 // the pixel of the quad
-
-loop:
-	MOVWLZX (SI), R9
-	TESTL R9, R9
-	JZ next
-	MOVQ R10, R8
-	SHLQ $5, R8
-	VADDPD (depthPlan_lanes)(DI)(R8*1), Y10, Y0
-	VMOVUPD (depthPlan_lines)(DI)(R8*1), Y9
-	DEPTH(Y9)
+// testPixel is testQuad for a pixel of two or four samples, whose bits are in R9.
+TEXT testPixel<>(SB), NOSPLIT|NOFRAME, $0-0
 	CMPL R11, $const_depth16
 	JEQ short
 	CMPL R9, $15
@@ -397,24 +392,14 @@ loaded:
 
 chosen:
 	ANDL R9, AX
-	MOVW AX, (SI)
-	JZ next
+	JZ done
 	TESTL R12, R12
-	JZ next
+	JZ done
 	CMPL AX, $15
 	JNE parts
 	VMOVDQU X0, (BX)
 
-next:
-	ADDQ (depthPlan_steps)(DI)(R10*8), BX
-	ADDQ $2, SI
-	INCQ R10
-	ANDQ $3, R10
-	JNZ loop
-	VADDPD Y8, Y10, Y10
-	DECQ CX
-	JNZ loop
-	VZEROUPPER
+done:
 	RET
 
 some:
@@ -428,8 +413,8 @@ whole:
 	JMP chosen
 
 parts:
-	STORE(AX, 1, 2, 3, VPEXTRD, (BX), 4(BX), 8(BX), 12(BX), store1, store2, store3, next)
-	JMP next
+	STORE(AX, 1, 2, 3, VPEXTRD, (BX), 4(BX), 8(BX), 12(BX), store1, store2, store3, done)
+	RET
 
 short:
 	UNORM
@@ -441,20 +426,107 @@ shortLoaded:
 	VPMOVZXWD X1, X1
 	WHOLES
 	ANDL R9, AX
-	MOVW AX, (SI)
-	JZ next
+	JZ done
 	TESTL R12, R12
-	JZ next
+	JZ done
 	VPACKUSDW X0, X0, X0
 	CMPL AX, $15
 	JNE shortParts
 	VMOVQ X0, (BX)
-	JMP next
+	RET
 
 shortSome:
 	LOAD(R9, 1, 2, 3, VPINSRW, (BX), 2(BX), 4(BX), 6(BX), short1, short2, short3, shortLoaded)
 	JMP shortLoaded
 
 shortParts:
-	STORE(AX, 1, 2, 3, VPEXTRW, (BX), 2(BX), 4(BX), 6(BX), word1, word2, word3, next)
-	JMP next
+	STORE(AX, 1, 2, 3, VPEXTRW, (BX), 2(BX), 4(BX), 6(BX), word1, word2, word3, done)
+	RET
+
+// func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
+TEXT ·testSamplesAVX2(SB), NOSPLIT, $8-24
+	ARGUMENTS
+	VBROADCASTSD steps<>+0(SB), Y8
+	XORL R10, R10 // the pixel of the quad
+
+loop:
+	MOVWLZX (SI), R9
+	TESTL R9, R9
+	JZ next
+	MOVQ R10, R8
+	SHLQ $5, R8
+	VADDPD (depthPlan_lanes)(DI)(R8*1), Y10, Y0
+	VMOVUPD (depthPlan_lines)(DI)(R8*1), Y9
+	DEPTH(Y9)
+	CALL testPixel<>(SB)
+	MOVW AX, (SI)
+
+next:
+	ADDQ (depthPlan_steps)(DI)(R10*8), BX
+	ADDQ $2, SI
+	INCQ R10
+	ANDQ $3, R10
+	JNZ loop
+	VADDPD Y8, Y10, Y10
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
+TEXT ·testLateSamplesAVX2(SB), NOSPLIT, $16-40
+	LATE
+	XORL R14, R14 // samples
+
+loop:
+	MOVQ quad_cover(SI), R9
+	TESTQ R9, R9
+	JZ nextQuad
+	TEXELS
+	XORL R10, R10 // the pixel
+
+pixel:
+	MOVWLZX quad_cover(SI)(R10*2), R9
+	TESTL R9, R9
+	JZ next
+	MOVQ latePlan_depths(R15), AX
+	TESTQ AX, AX
+	JZ plane
+	ADDQ R8, AX
+	VBROADCASTSS (AX)(R10*4), X0
+	VCVTPS2PD X0, Y0
+
+limited:
+	VMAXPD Y0, Y12, Y0
+	VMINPD Y0, Y11, Y0
+	CALL testPixel<>(SB)
+	MOVW AX, quad_cover(SI)(R10*2)
+	POPCNTL AX, AX
+	ADDQ AX, R14
+
+next:
+	ADDQ depthPlan_steps(DI)(R10*8), BX
+	INCQ R10
+	CMPQ R10, $4
+	JNE pixel
+
+nextQuad:
+	ADDQ $quad__size, SI
+	ADDQ $16, R8
+	DECQ CX
+	JNZ loop
+	MOVQ R14, ret+32(FP)
+	VZEROUPPER
+	RET
+
+plane:
+	MOVQ R10, AX
+	SHLQ $5, AX
+	VXORPD X0, X0, X0
+	VXORPD X1, X1, X1
+	AXIS(quad_x, (depthPlan_lanes)(DI)(AX*1), prim_x0, (prim_z+plane_x), X0, Y0)
+	AXIS(quad_y, (latePlan_rows)(R15)(AX*1), prim_y0, (prim_z+plane_y), X1, Y1)
+	VBROADCASTSD (prim_z+plane_c)(DX), Y2
+	VADDPD Y0, Y2, Y0
+	VADDPD Y1, Y0, Y0
+	JMP limited

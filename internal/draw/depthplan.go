@@ -37,8 +37,14 @@ func (t *fragmentTests) planRows(r *run) {
 		return
 	}
 	*p = t.compares()
-	p.ok, p.rowPitch, p.samples, p.texelPitch = true, s.rowPitch, s.samples, s.size*s.samples
+	p.ok = true
+	p.place(s, r.raster.positions)
 	p.wide = f.wide && s.samples == 1 && s.size == 4
+}
+
+// place takes in an attachment, and where its samples are.
+func (p *depthPlan) place(s *surface, positions *[16][2]int64) {
+	p.rowPitch, p.samples, p.texelPitch = s.rowPitch, s.samples, s.size*s.samples
 	p.steps = [4]int{p.texelPitch, p.rowPitch - p.texelPitch, p.texelPitch, p.texelPitch - p.rowPitch}
 	for k := range 4 {
 		for i := range 4 {
@@ -46,7 +52,7 @@ func (t *fragmentTests) planRows(r *run) {
 			if s.samples == 1 {
 				pixel, sample = i, 0
 			}
-			p.lanes[k][i] = float64(pixel&1) + float64(r.raster.positions[sample][0])/subpixels
+			p.lanes[k][i] = float64(pixel&1) + float64(positions[sample][0])/subpixels
 		}
 	}
 }

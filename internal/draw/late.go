@@ -3,14 +3,15 @@ package draw
 import "math"
 
 // latePlan is what happens on vectors to quads that have been shaded: lanes that the shader has ended lose their samples,
-// and depths of one sample are tested, those of the primitive or the shader's.
+// and depths of up to four samples are tested, those of the primitive or the shader's.
 type latePlan struct {
 	ok, tested  bool
 	depthPlan              // how depths are compared
 	lows, highs [2]float64 // what the limits of a primitive are clamped to
 	texel       *byte      // the depth of the first pixel of all, in the first layer
 	layerPitch  int
-	depths      *uint32 // the shader's; nil: the primitive's
+	depths      *uint32       // the shader's; nil: the primitive's
+	rows        [4][4]float64 // of samples in a quad: pixel, sample; their columns are in lanes
 }
 
 // planLate decides what vectors do with quads that have been shaded.
@@ -21,11 +22,18 @@ func (f *fragmentStage) planLate(r *run) {
 		return
 	}
 	p := &f.late
-	p.ok, p.tested, p.depthPlan = t.simple && f.stencilOut == nil, true, t.compares()
+	p.ok = t.depth && !t.bounds && !t.stencil && f.stencilOut == nil && r.raster.samples == s.samples && s.samples <= 4
 	if !p.ok {
 		return
 	}
-	p.rowPitch, p.texelPitch, p.layerPitch = s.rowPitch, s.size, s.layerPitch
+	p.tested, p.depthPlan = true, t.compares()
+	p.place(s, r.raster.positions)
+	for k := range 4 {
+		for i := range 4 {
+			p.rows[k][i] = float64(k>>1) + float64(r.raster.positions[i][1])/subpixels
+		}
+	}
+	p.layerPitch = s.layerPitch
 	p.texel = &s.bytes[s.at(0, 0, 0)]
 	if f.depthOut != nil {
 		p.depths = &f.depthOut[0]
@@ -48,7 +56,10 @@ func (f *fragmentStage) planLate(r *run) {
 // finishVector is finish.
 func (f *fragmentStage) finishVector(r *run) {
 	n := aliveAVX2(&f.quads[0], len(f.quads), &f.effects[0])
-	if f.late.tested {
+	switch {
+	case f.late.tested && f.late.samples > 1:
+		n = testLateSamplesAVX2(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
+	case f.late.tested:
 		n = testLateAVX2(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
 	}
 	if f.when != testsEarly {

@@ -16,7 +16,7 @@ func TestVectorLate(t *testing.T) {
 	t.Cleanup(func() { narrow = false })
 	passed, tested := 0, 0
 	for round := range 400 {
-		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 1, 1, 4}[random.IntN(4)]
+		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 1, 2, 4, 8}[random.IntN(5)]
 		width, height := uint32(1+random.IntN(90)), uint32(1+random.IntN(20))
 		var data []float32
 		for range 3 * (1 + random.IntN(12)) {

@@ -151,6 +151,11 @@ func gatherAVX512(p *gatherPlan, dst *uint32)
 //go:noescape
 func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 
+// testLateSamplesAVX2 is testLateAVX2 for quads of two or four samples.
+//
+//go:noescape
+func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
+
 // aliveAVX2 leaves in quads the samples of those lanes that have a bit, and counts them.
 //
 //go:noescape

@@ -39,3 +39,4 @@ func lanesAVX512(quads *quad, n int, lanes *uint8) int                          
 func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int             { return 0 }
 func aliveAVX2(quads *quad, n int, lanes *uint8) int                            { return 0 }
 func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int) {}
+func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int      { return 0 }
