@@ -242,8 +242,8 @@ func TestBinsHide(t *testing.T) {
 	}
 }
 
-// TestVectorInputs has the inputs of large triangles, which fill batches by themselves, and where fragments lie have the
-// same bits on vectors of all widths and in Go.
+// TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
+// of all widths and in Go, and FragCoord, too.
 func TestVectorInputs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	t.Cleanup(func() { narrow = false })

@@ -132,8 +132,9 @@ l3: \
 	JCC done \
 	extract $3, X0, m3
 
-// testQuad tests the depths in Y0 of a quad whose covers are in R9, and writes them. BX and DX are where its rows are, AX
-// has the covers that are left. It finds ARGUMENTS in the registers, the covers of all pixels in R10 and spread in R13.
+// testQuad tests the depths in Y0 of a quad whose covers are in R9, and writes them. BX and DX are where its rows are,
+// AX has the covers that are left. What ARGUMENTS leaves in R11, R12, X4 to X7 and DI counts, R10 has the covers of all
+// pixels, and R13 spread.
 TEXT testQuad<>(SB), NOSPLIT|NOFRAME, $0-0
 	CMPL R11, $const_depth16
 	JEQ short

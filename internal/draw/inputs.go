@@ -234,7 +234,7 @@ func (f *fragmentStage) locate(r *run) {
 	}
 }
 
-// interpolated is an input that interpolateAVX512 makes: its words, and the attribute of the primitive.
+// interpolated is an input that vectors make without weights in between: its words, and an attribute.
 type interpolated struct {
 	dst       *uint32
 	attribute *float64

@@ -2,8 +2,8 @@ package draw
 
 import "math"
 
-// latePlan is what happens on vectors to quads that have been shaded: lanes that the shader has ended lose their samples,
-// and depths of up to four samples are tested, those of the primitive or the shader's.
+// latePlan is what happens on vectors to quads that have been shaded: lanes that the shader has ended lose their
+// samples, and depths of up to four samples are tested, those of the primitive or the shader's.
 type latePlan struct {
 	ok, tested  bool
 	depthPlan              // how depths are compared

@@ -22,7 +22,7 @@ func rowAVX2(quads *quad, n int)
 //go:noescape
 func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int
 
-// weighAVX2 is weigh.
+// weighAVX2 finds the weights at the centres of pixels.
 //
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
@@ -32,8 +32,8 @@ func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 //go:noescape
 func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)
 
-// interpolateMixedAVX512 makes inputs at the centres of pixels, of quads of any primitives. The list has the attributes of
-// the first primitive; from one to the next it is pitch bytes.
+// interpolateMixedAVX512 makes inputs at the centres of pixels, of quads of any primitives. The list has the attributes
+// of the first primitive; from one to the next it is pitch bytes.
 //
 //go:noescape
 func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int)
@@ -43,7 +43,7 @@ func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *in
 //go:noescape
 func lanesAVX512(quads *quad, n int, lanes *uint8) int
 
-// interpolateAVX2 is interpolate; from one primitive to the next it is pitch bytes.
+// interpolateAVX2 makes an input of weights; from one primitive to the next it is pitch bytes.
 //
 //go:noescape
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64)
@@ -119,7 +119,7 @@ func expandAVX2(to, from *uint32, blocks *block, n int)
 //go:noescape
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
 
-// boxAVX512 makes quads of a box, at most n, and returns how many there are. It ends before a row at p.end, or where less
+// boxAVX512 makes quads of a box, at most n, and returns how many there are. It ends at the row p.end, or where less
 // than four have room.
 //
 //go:noescape
@@ -140,8 +140,8 @@ func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
 //go:noescape
 func cornersAVX512(p *cornerPlan, n int)
 
-// gatherAVX512 reads a component of n vertices: words at their places, and zeros where these are beyond last. With a table
-// a word has its byte there, by its shift.
+// gatherAVX512 reads a component of n vertices: words at their places, and zeros where these are beyond last. With a
+// table, it is what the byte of the word at shift becomes there.
 //
 //go:noescape
 func gatherAVX512(p *gatherPlan, dst *uint32)
