@@ -54,6 +54,51 @@ func (c *compiler) shuffle(in *Inst) {
 		c.exchange(in)
 		return
 	}
+	if (in.Op == QuadBroadcast || in.Op == QuadSwap) && in.A.Step == 0 && in.Immediate%kernel.Width == 0 {
+		c.withinQuads(in)
+		return
+	}
+	c.pickLanes(in, c.result(), func(arg vector) {
+		c.one(vmovups, arg, c.words(mostLanes))
+		c.two(vpminud, arg, arg, c.reads(0))
+	})
+}
+
+// withinQuads writes an operation on quads whose A is the same in all lanes, in a workgroup of whole chunks: what a
+// lane gets is in its chunk. Only a QuadSwap with an A that is none may look farther.
+func (c *compiler) withinQuads(in *Inst) {
+	order, dst := spare[0], c.result()
+	back := c.label()
+	c.load32(rax, c.home(in.A))
+	if in.Op == QuadSwap {
+		far := c.label()
+		c.arithmetic(compares, rax, 2)
+		c.jumpIf(above, far)
+		c.behind(far, back, func() {
+			c.pickLanes(in, dst, func(arg vector) {
+				c.setLow(arg, rax)
+				c.one(vpbroadcastd, arg, reg(arg))
+				c.two(vpminud, arg, arg, c.words(mostLanes))
+			})
+		})
+	}
+	c.setLow(order, rax)
+	c.one(vpbroadcastd, order, reg(order))
+	if in.Op == QuadSwap {
+		c.two(vpaddd, order, order, c.words(1))
+		c.two(vpxor, order, order, c.constant([8]uint32{0, 1, 2, 3, 4, 5, 6, 7}))
+	} else {
+		c.two(vpminud, order, order, c.words(mostLanes))
+		c.two(vpand, order, order, c.words(3))
+		c.two(vpaddd, order, order, c.constant([8]uint32{0, 0, 0, 0, 4, 4, 4, 4}))
+	}
+	c.two(vpermps, dst, order, memory(address{base: file, index: offset, displacement: int32(in.C.Offset)}))
+	c.place(back)
+}
+
+// pickLanes gathers what lanes get, in any chunks, into a vector. The function loads A, of which all above mostLanes is
+// alike.
+func (c *compiler) pickLanes(in *Inst, dst vector, load func(arg vector)) {
 	arg, lane, first, mask := spare[0], spare[1], spare[2], spare[3]
 	last := c.words(in.Apart - 1)
 	c.setLow(lane, offset)
@@ -62,8 +107,7 @@ func (c *compiler) shuffle(in *Inst) {
 	c.shift(shift32, right, first, lane, 2)
 	c.two(vpand, lane, first, last)
 	c.two(vpsubd, first, first, reg(lane)) // of the subgroup, in the workgroup
-	c.one(vmovups, arg, c.words(mostLanes))
-	c.two(vpminud, arg, arg, c.reads(0))
+	load(arg)
 	switch in.Op {
 	case Shuffle:
 		lane = arg
@@ -91,7 +135,7 @@ func (c *compiler) shuffle(in *Inst) {
 	c.two(vpxor, lane, lane, reg(lane))
 	c.lea(rax, at(file, int32(in.C.Offset)))
 	c.gather(vgatherdps, lane, at(rax, 0), first, mask)
-	c.one(vmovups, c.result(), reg(lane))
+	c.one(vmovups, dst, reg(lane))
 }
 
 // exchange writes a ShuffleXor whose A is the same in all lanes, in a workgroup of whole subgroups: the lanes of a
