@@ -531,3 +531,156 @@ plane:
 	VADDPD Y0, Y2, Y0
 	VADDPD Y1, Y0, Y0
 	JMP limited
+
+// MADE has what an operation makes of the stencil values in X1.
+#define MADE(of, to) \
+	VPAND (of+stencilMade_and)(AX), X1, to \
+	VPXOR (of+stencilMade_xor)(AX), to, to \
+	VPADDD (of+stencilMade_add)(AX), to, to \
+	VPMAXSD (of+stencilMade_low)(AX), to, to \
+	VPMINSD (of+stencilMade_high)(AX), to, to
+
+// COMPARED leaves in AX which of the bytes in X1 pass, and keeps both.
+#define COMPARED \
+	VPMOVZXBD X1, X1 \
+	MOVQ depthPlan_face(DI), AX \
+	VMOVDQU X1, values-24(SP) \
+	VPAND stencilFace_mask(AX), X1, X1 \
+	VMOVDQU stencilFace_reference(AX), X2 \
+	VPCMPGTD X2, X1, X3 \
+	VPAND stencilFace_less(AX), X3, X3 \
+	VPCMPEQD X2, X1, X0 \
+	VPAND stencilFace_equal(AX), X0, X0 \
+	VPOR X0, X3, X3 \
+	VPCMPGTD X1, X2, X2 \
+	VPAND stencilFace_greater(AX), X2, X2 \
+	VPOR X2, X3, X3 \
+	VMOVDQU X3, passed-40(SP) \
+	VMOVMSKPS X3, AX
+
+// CHANGED makes new bytes in X0 of what was kept; words in X2 are not zero for what passes all tests.
+#define CHANGED \
+	MOVQ depthPlan_face(DI), AX \
+	VPMOVZXWD X2, X2 \
+	VPXOR X3, X3, X3 \
+	VPCMPGTD X3, X2, X2 \
+	VMOVDQU values-24(SP), X1 \
+	MADE(stencilFace_fail, X0) \
+	MADE(stencilFace_depthFail, X3) \
+	VPXOR X0, X3, X3 \
+	VPAND passed-40(SP), X3, X3 \
+	VPXOR X3, X0, X0 \
+	MADE(stencilFace_pass, X3) \
+	VBLENDVPS X2, X3, X0, X0 \
+	VPXOR X1, X0, X0 \
+	VPAND stencilFace_write(AX), X0, X0 \
+	VPXOR X1, X0, X0 \
+	VPACKUSDW X0, X0, X0 \
+	VPACKUSWB X0, X0, X0
+
+// func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
+TEXT ·stencilQuadsAVX2(SB), NOSPLIT, $56-24
+	ARGUMENTS
+	MOVQ BX, DX
+	ADDQ depthPlan_rowPitch(DI), DX
+	MOVQ depthPlan_texelPitch(DI), R8
+	SHLQ $1, R8
+	LEAQ spread<>(SB), R13
+	MOVQ $0x0001000100010001, R10
+	VADDPD depthPlan_lanes(DI), Y10, Y10
+	VMOVUPD depthPlan_lines(DI), Y9
+	VBROADCASTSD steps<>+0(SB), Y8
+	MOVQ depthPlan_stencil(DI), R14
+	MOVQ depthPlan_stencilPitch(DI), R15
+	ADDQ R14, R15
+
+loop:
+	MOVQ (SI), R9
+	TESTQ R9, R9
+	JZ next
+	MOVQ R9, cover-8(SP)
+	LOAD(R9, 16, 32, 48, VPINSRB, (R14), 1(R14), (R15), 1(R15), load1, load2, load3, loaded)
+
+loaded:
+	COMPARED
+	MOVQ (R13)(AX*8), AX
+	ANDQ R9, AX
+	JZ tested
+	CMPL R11, $const_depthNone
+	JEQ tested
+	MOVQ AX, R9
+	VMOVAPD Y10, Y0
+	DEPTH(Y9)
+	CALL testQuad<>(SB)
+
+tested:
+	MOVQ AX, (SI)
+	CMPB depthPlan_stencilWrite(DI), $0
+	JEQ next
+	VMOVQ AX, X2
+	CHANGED
+	MOVQ cover-8(SP), R9
+	STORE(R9, 16, 32, 48, VPEXTRB, (R14), 1(R14), (R15), 1(R15), store1, store2, store3, next)
+
+next:
+	VADDPD Y8, Y10, Y10
+	ADDQ R8, BX
+	ADDQ R8, DX
+	ADDQ $2, R14
+	ADDQ $2, R15
+	ADDQ $8, SI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
+TEXT ·stencilSamplesAVX2(SB), NOSPLIT, $56-24
+	ARGUMENTS
+	VBROADCASTSD steps<>+0(SB), Y8
+	LEAQ spread<>(SB), R13
+	MOVQ depthPlan_stencil(DI), R14
+	XORL R10, R10 // the pixel of the quad
+
+loop:
+	MOVWLZX (SI), R9
+	TESTL R9, R9
+	JZ next
+	MOVQ R9, cover-8(SP)
+	LOAD(R9, 1, 2, 3, VPINSRB, (R14), 1(R14), 2(R14), 3(R14), load1, load2, load3, loaded)
+
+loaded:
+	COMPARED
+	ANDL R9, AX
+	JZ tested
+	CMPL R11, $const_depthNone
+	JEQ tested
+	MOVL AX, R9
+	MOVQ R10, R8
+	SHLQ $5, R8
+	VADDPD (depthPlan_lanes)(DI)(R8*1), Y10, Y0
+	VMOVUPD (depthPlan_lines)(DI)(R8*1), Y9
+	DEPTH(Y9)
+	CALL testPixel<>(SB)
+
+tested:
+	MOVW AX, (SI)
+	CMPB depthPlan_stencilWrite(DI), $0
+	JEQ next
+	VMOVQ (R13)(AX*8), X2
+	CHANGED
+	MOVQ cover-8(SP), R9
+	STORE(R9, 1, 2, 3, VPEXTRB, (R14), 1(R14), 2(R14), 3(R14), store1, store2, store3, next)
+
+next:
+	ADDQ (depthPlan_steps)(DI)(R10*8), BX
+	ADDQ (depthPlan_stencilSteps)(DI)(R10*8), R14
+	ADDQ $2, SI
+	INCQ R10
+	ANDQ $3, R10
+	JNZ loop
+	VADDPD Y8, Y10, Y10
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"math/bits"
+	"slices"
 
 	"farside/internal/vk"
 )
@@ -9,7 +10,8 @@ import (
 // rowQuads is how many quads of a row are tested together.
 const rowQuads = 64
 
-// depthPlan is the test of depth of a row of quads on vectors: of quads with one sample, or pixels with up to four.
+// depthPlan is the test of depth and stencil of a row of quads on vectors: of quads with one sample, or pixels with up
+// to four.
 type depthPlan struct {
 	ok                              bool
 	kind                            depthKind
@@ -25,31 +27,43 @@ type depthPlan struct {
 	steps                           [4]int // from the texel of a pixel to the next one
 	wide                            bool   // boxPlan has a way
 	samples                         int
+
+	stencils     bool // these are tested, too; kind may be none then
+	stencilWrite bool
+	face         *stencilFace
+	stencil      *byte // as at
+	stencilPitch int
+	stencilSteps [4]int // as steps
 }
 
-// planRows decides whether tests go by rows: nothing but depth is tested, before shading.
+// planRows decides whether tests go by rows: nothing but depth and stencil is tested, before shading.
 func (t *fragmentTests) planRows(r *run) {
 	p := &t.rows
 	p.ok = false
 	f, s := &r.shading, &r.depth
-	if !f.vector || !t.depth || t.bounds || t.stencil || f.when == testsLate || f.perSample || r.raster.smooth ||
-		r.state.StippleLines || r.raster.samples != s.samples || s.samples > 4 {
+	if !f.vector || !t.depth && !t.stencil || t.bounds || f.when == testsLate || f.perSample || r.raster.smooth ||
+		r.state.StippleLines || t.depth && r.raster.samples != s.samples ||
+		t.stencil && r.raster.samples != r.stencil.samples || r.raster.samples > 4 {
 		return
 	}
 	*p = t.compares()
 	p.ok = true
-	p.place(s, r.raster.positions)
-	p.wide = f.wide && s.samples == 1 && s.size == 4
+	if !t.depth {
+		p.kind = depthNone
+	}
+	p.place(s, r.raster.samples, r.raster.positions)
+	t.planStencil(r)
+	p.wide = f.wide && p.samples == 1 && s.size == 4 && !t.stencil
 }
 
 // place takes in an attachment, and where its samples are.
-func (p *depthPlan) place(s *surface, positions *[16][2]int64) {
-	p.rowPitch, p.samples, p.texelPitch = s.rowPitch, s.samples, s.size*s.samples
+func (p *depthPlan) place(s *surface, samples int, positions *[16][2]int64) {
+	p.rowPitch, p.samples, p.texelPitch = s.rowPitch, samples, s.size*samples
 	p.steps = [4]int{p.texelPitch, p.rowPitch - p.texelPitch, p.texelPitch, p.texelPitch - p.rowPitch}
 	for k := range 4 {
 		for i := range 4 {
 			pixel, sample := k, i
-			if s.samples == 1 {
+			if samples == 1 {
 				pixel, sample = i, 0
 			}
 			p.lanes[k][i] = float64(pixel&1) + float64(positions[sample][0])/subpixels
@@ -59,21 +73,27 @@ func (p *depthPlan) place(s *surface, positions *[16][2]int64) {
 
 // compares is how depths are compared.
 func (t *fragmentTests) compares() depthPlan {
-	yes := func(ops ...vk.CompareOp) uint32 {
-		for _, op := range ops {
-			if t.compare == op {
-				return ^uint32(0)
-			}
-		}
-		return 0
+	return depthPlan{kind: t.kind, write: t.write, scale: t.scale, less: anyOp(t.compare, lessOps...),
+		equal: anyOp(t.compare, equalOps...), greater: anyOp(t.compare, greaterOps...),
+		unordered: anyOp(t.compare, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
+}
+
+// Which comparisons pass what is less, equal and greater.
+var (
+	lessOps = []vk.CompareOp{vk.COMPARE_OP_LESS, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
+		vk.COMPARE_OP_ALWAYS}
+	equalOps = []vk.CompareOp{vk.COMPARE_OP_EQUAL, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_GREATER_OR_EQUAL,
+		vk.COMPARE_OP_ALWAYS}
+	greaterOps = []vk.CompareOp{vk.COMPARE_OP_GREATER, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
+		vk.COMPARE_OP_ALWAYS}
+)
+
+// anyOp is all bits if a comparison is one of some.
+func anyOp(is vk.CompareOp, of ...vk.CompareOp) uint32 {
+	if slices.Contains(of, is) {
+		return ^uint32(0)
 	}
-	return depthPlan{kind: t.kind, write: t.write, scale: t.scale,
-		less: yes(vk.COMPARE_OP_LESS, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS),
-		equal: yes(vk.COMPARE_OP_EQUAL, vk.COMPARE_OP_LESS_OR_EQUAL, vk.COMPARE_OP_GREATER_OR_EQUAL,
-			vk.COMPARE_OP_ALWAYS),
-		greater: yes(vk.COMPARE_OP_GREATER, vk.COMPARE_OP_GREATER_OR_EQUAL, vk.COMPARE_OP_NOT_EQUAL,
-			vk.COMPARE_OP_ALWAYS),
-		unordered: yes(vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
+	return 0
 }
 
 // begin takes in a primitive.
@@ -81,6 +101,10 @@ func (p *depthPlan) begin(r *run) {
 	of := r.raster.at
 	p.low, p.high = r.tests.limits(of)
 	p.z, p.x0 = of.z, of.x0
+	p.face = &r.stencils[0]
+	if of.back {
+		p.face = &r.stencils[1]
+	}
 }
 
 // beginRow takes in two rows of pixels.
@@ -103,12 +127,22 @@ func (p *depthPlan) beginRow(r *run, y int32) {
 // test leaves the samples of quads that pass; the first one is at x, y.
 func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	p.x = float64(x)
-	p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.at.layer)]
-	if p.samples == 1 {
-		testQuadsAVX2(p, &covers[0], len(covers))
-		return
+	if p.kind != depthNone {
+		p.at = &r.depth.bytes[r.depth.at(x, y, r.raster.at.layer)]
 	}
-	testSamplesAVX2(p, &covers[0], len(covers))
+	if p.stencils {
+		p.stencil = &r.stencil.bytes[r.stencil.at(x, y, r.raster.at.layer)]
+	}
+	switch {
+	case p.stencils && p.samples == 1:
+		stencilQuadsAVX2(p, &covers[0], len(covers))
+	case p.stencils:
+		stencilSamplesAVX2(p, &covers[0], len(covers))
+	case p.samples == 1:
+		testQuadsAVX2(p, &covers[0], len(covers))
+	default:
+		testSamplesAVX2(p, &covers[0], len(covers))
+	}
 }
 
 // fillRowTested is fillRow where tests go by rows.

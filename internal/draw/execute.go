@@ -27,6 +27,7 @@ type run struct {
 	raster    rasterizer
 	shading   fragmentStage
 	tests     fragmentTests
+	stencils  [2]stencilFace // of tests, front and back, where these are on vectors
 
 	view   uint32 // of multiview
 	viewed uint32 // views that have been drawn
@@ -124,7 +125,7 @@ func (r *run) release() {
 	r.draw, r.state, r.pass, r.err = nil, nil, nil, nil
 	r.depth, r.stencil = surface{}, surface{}
 	clear(r.colors[:cap(r.colors)])
-	r.tests.rows.at = nil
+	r.tests.rows.at, r.tests.rows.stencil = nil, nil
 	r.vertices.release()
 	r.shading.release()
 	r.bins.collected.release()

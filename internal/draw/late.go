@@ -27,7 +27,7 @@ func (f *fragmentStage) planLate(r *run) {
 		return
 	}
 	p.tested, p.depthPlan = true, t.compares()
-	p.place(s, r.raster.positions)
+	p.place(s, s.samples, r.raster.positions)
 	for k := range 4 {
 		for i := range 4 {
 			p.rows[k][i] = float64(k>>1) + float64(r.raster.positions[i][1])/subpixels

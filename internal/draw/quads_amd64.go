@@ -160,3 +160,14 @@ func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 //
 //go:noescape
 func aliveAVX2(quads *quad, n int, lanes *uint8) int
+
+// stencilQuadsAVX2 is testQuadsAVX2 with tests of stencil, and without those of depth where the plan has no kind of
+// depths.
+//
+//go:noescape
+func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
+
+// stencilSamplesAVX2 is the same for testSamplesAVX2.
+//
+//go:noescape
+func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
