@@ -40,17 +40,19 @@ GLOBL cornerBits<>(SB), RODATA|NOPTR, $48
 	VSUBPD Z4, Z5, Z5 \
 	OUTSIDE(Z5, Z9, (bits+4))
 
-// SNAPPED makes a coordinate in the framebuffer, in 1/256 pixels.
-#define SNAPPED(at, size, centre) \
+// SNAPPED makes a coordinate in the framebuffer, and the same in 1/256 pixels.
+#define SNAPPED(at, size, centre, place, fixed) \
 	VMULPD Z6, at, Z4 \
 	VMULPD.BCST size(DI), Z4, Z4 \
 	VADDPD.BCST centre(DI), Z4, Z4 \
 	VMAXPD Z15, Z4, Z4 \
 	VMINPD Z14, Z4, Z4 \
+	VMOVUPD Z4, (place)(R8*8) \
 	VMULPD Z13, Z4, Z4 \
 	VADDPD Z11, Z4, Z4 \
 	VRNDSCALEPD $9, Z4, Z4 \
-	VCVTPD2QQ Z4, Z4
+	VCVTPD2QQ Z4, Z4 \
+	VMOVDQU64 Z4, (fixed)(R8*8)
 
 // func cornersAVX512(p *cornerPlan, n int)
 TEXT ·cornersAVX512(SB), NOSPLIT, $0-16
@@ -63,6 +65,8 @@ TEXT ·cornersAVX512(SB), NOSPLIT, $0-16
 	MOVQ cornerPlan_codes(DI), R9
 	MOVQ cornerPlan_fx(DI), R10
 	MOVQ cornerPlan_fy(DI), R11
+	MOVQ cornerPlan_px(DI), R14
+	MOVQ cornerPlan_py(DI), R15
 	MOVQ cornerPlan_depth(DI), R12
 	MOVQ cornerPlan_q(DI), R13
 	XORL R8, R8
@@ -117,10 +121,8 @@ volume:
 	VMAXPD Z16, Z3, Z6
 	VDIVPD Z6, Z12, Z6
 	VMOVUPD Z6, (R13)(R8*8)
-	SNAPPED(Z0, cornerPlan_hx, cornerPlan_ox)
-	VMOVDQU64 Z4, (R10)(R8*8)
-	SNAPPED(Z1, cornerPlan_hy, cornerPlan_oy)
-	VMOVDQU64 Z4, (R11)(R8*8)
+	SNAPPED(Z0, cornerPlan_hx, cornerPlan_ox, R14, R10)
+	SNAPPED(Z1, cornerPlan_hy, cornerPlan_oy, R15, R11)
 	VMULPD Z6, Z2, Z4
 	VMULPD.BCST cornerPlan_pz(DI), Z4, Z4
 	VADDPD.BCST cornerPlan_oz(DI), Z4, Z4

@@ -104,8 +104,8 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 	if len(z.viewports) == 0 || len(vs.primitives) == 0 {
 		return
 	}
-	solid := vs.viewport == nil && r.state.PolygonMode == vk.POLYGON_MODE_FILL && vs.primitives[0].corners == 3
-	if solid {
+	located := vs.viewport == nil && (vs.primitives[0].corners < 3 || r.state.PolygonMode == vk.POLYGON_MODE_FILL)
+	if located {
 		z.locate(vs, n)
 	}
 	for i := range vs.primitives {
@@ -133,14 +133,14 @@ func (z *rasterizer) batch(r *run, vs *vertexStage, n int) {
 		v := &z.viewports[t.viewport]
 		t.low, t.high = v.low, v.high
 		t.lanes, t.provoker = p.lane, p.provoker
-		if solid {
-			all, any := vs.corners.planes(&p.lane)
+		if located {
+			all, any := vs.corners.planes(p)
 			if all != 0 {
 				continue
 			}
-			if any&^volumePlanes == 0 {
-				vs.corners.take(z, vs, &p.lane, r.shading.linear, &z.corners)
-				if r.drawTriangle(&z.corners, any, v, vs); r.err != nil {
+			if any == 0 || p.corners == 3 && any&^volumePlanes == 0 {
+				vs.corners.take(z, vs, p, r.shading.linear)
+				if r.drawCorners(vs, p, any, v); r.err != nil {
 					return
 				}
 				continue
@@ -171,13 +171,19 @@ func (z *rasterizer) primitive(r *run, vs *vertexStage, p *assembled, v *viewpor
 	if any>>planeUser != 0 {
 		z.readDistances(vs, &p.lane, p.corners)
 	}
+	r.drawCorners(vs, p, any, v)
+}
+
+// drawCorners rasterizes a primitive, whose corners are known. The code has the planes that any is outside of.
+func (r *run) drawCorners(vs *vertexStage, p *assembled, code uint32, v *viewport) {
+	corners := &r.raster.corners
 	switch p.corners {
 	case 1:
 		r.drawPoint(&corners[0], float(vs.pointSize, p.lane[0]), v, vs.pointSize != nil)
 	case 2:
-		r.drawLine(&corners[0], &corners[1], any, v, true)
+		r.drawLine(&corners[0], &corners[1], code, v, true)
 	case 3:
-		r.drawTriangle(corners, any, v, vs)
+		r.drawTriangle(corners, code, v, vs)
 	}
 }
 
