@@ -243,7 +243,7 @@ func TestBinsHide(t *testing.T) {
 }
 
 // TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
-// of all widths and in Go, and FragCoord, too.
+// of all widths and in Go, in all ways to interpolate, and FragCoord, too.
 func TestVectorInputs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	t.Cleanup(func() { narrow = false })
@@ -260,8 +260,12 @@ func TestVectorInputs(t *testing.T) {
 		for i := range scenes {
 			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, 1, 4)
 			s.vertices(data...)
-			if round&1 != 0 {
-				s.state.Fragment.(*goShader).in = builtins(spirv.BuiltInFragCoord, 4)
+			fs := s.state.Fragment.(*goShader)
+			for k := range fs.in {
+				fs.in[k].Interpolation = []compute.Interpolation{compute.Perspective, compute.Linear, compute.Flat}[round%3]
+			}
+			if round%4 == 3 {
+				fs.in = builtins(spirv.BuiltInFragCoord, 4)
 			}
 			s.InOrder, narrow = i == 0, i == 1
 			s.draw(t)

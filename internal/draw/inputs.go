@@ -65,7 +65,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	for i := range f.positions {
 		f.positions[i].used = false
 	}
-	f.centers, f.raws = !f.vector, false
+	f.raws = false
 	outputs := r.state.Vertex.Outputs()
 	for i := range inputs {
 		v := &inputs[i]
@@ -111,7 +111,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			linear := v.Interpolation == compute.Linear
 			in.kind, in.place = inputInterpolated, placeOf(linear, place)
 			f.planAttribute(&in)
-			f.linear, f.centers = f.linear || linear, f.centers || linear
+			f.linear = f.linear || linear
 			f.places[in.place].used = true
 			f.positions[place].used = true
 		}
@@ -186,7 +186,7 @@ func (f *fragmentStage) locate(r *run) {
 	all := uint16(1<<z.samples - 1)
 	for place := range f.positions {
 		l := &f.positions[place]
-		if !l.used || compute.Place(place) == compute.AtCenter && !f.centers {
+		if !l.used || compute.Place(place) == compute.AtCenter && f.vector {
 			continue
 		}
 		for i := range f.quads {
@@ -216,6 +216,10 @@ func (f *fragmentStage) locate(r *run) {
 		}
 		if i == int(compute.AtCenter) && f.vector {
 			f.weigh(w)
+			continue
+		}
+		if i == placeOf(true, compute.AtCenter) && f.vector {
+			weighLinearAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
 			continue
 		}
 		l := &f.positions[i%3]
@@ -281,6 +285,10 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputMissing:
 			clear(dst)
 		case inputFlat:
+			if f.vector {
+				flatAVX2(&dst[0], &f.quads[0], len(f.quads), &f.flats[in.at], 4*f.perFlat)
+				continue
+			}
 			for k := range f.quads {
 				v := f.flats[int(f.quads[k].prim)*f.perFlat+in.at]
 				four(dst[4*k:], v)

@@ -48,6 +48,16 @@ func lanesAVX512(quads *quad, n int, lanes *uint8) int
 //go:noescape
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64)
 
+// weighLinearAVX2 finds the weights there for inputs that are linear on the screen.
+//
+//go:noescape
+func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
+
+// flatAVX2 gives the lanes of quads a word of their primitives; from one to the next it is pitch bytes.
+//
+//go:noescape
+func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)
+
 // fragCoordAVX2 makes a component of FragCoord at the centres of pixels.
 //
 //go:noescape

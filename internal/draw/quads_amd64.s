@@ -335,6 +335,21 @@ end:
 	VZEROUPPER
 	RET
 
+// AWAY is how far the pixels of a quad are from the origin of the primitive at AX.
+#define AWAY \
+	VXORPD X0, X0, X0 \
+	VCVTSI2SDL quad_x(SI), X0, X0 \
+	VBROADCASTSD X0, Y0 \
+	VADDPD Y14, Y0, Y0 \
+	VBROADCASTSD prim_x0(AX), Y2 \
+	VSUBPD Y2, Y0, Y0 \
+	VXORPD X1, X1, X1 \
+	VCVTSI2SDL quad_y(SI), X1, X1 \
+	VBROADCASTSD X1, Y1 \
+	VADDPD Y15, Y1, Y1 \
+	VBROADCASTSD prim_y0(AX), Y3 \
+	VSUBPD Y3, Y1, Y1
+
 // func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
 	MOVQ quads+0(FP), SI
@@ -350,18 +365,7 @@ loop:
 	MOVLQSX quad_prim(SI), AX
 	IMULQ $prim__size, AX
 	ADDQ DI, AX
-	VXORPD X0, X0, X0
-	VCVTSI2SDL quad_x(SI), X0, X0
-	VBROADCASTSD X0, Y0
-	VADDPD Y14, Y0, Y0
-	VBROADCASTSD prim_x0(AX), Y2
-	VSUBPD Y2, Y0, Y0
-	VXORPD X1, X1, X1
-	VCVTSI2SDL quad_y(SI), X1, X1
-	VBROADCASTSD X1, Y1
-	VADDPD Y15, Y1, Y1
-	VBROADCASTSD prim_y0(AX), Y3
-	VSUBPD Y3, Y1, Y1
+	AWAY
 	PLANE(prim_q, Y2, Y3)
 	VDIVPD Y2, Y13, Y2
 	PLANE(prim_b, Y4, Y5)
@@ -373,6 +377,53 @@ loop:
 	ADDQ $quad__size, SI
 	ADDQ $32, R8
 	ADDQ $32, R9
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
+TEXT ·weighLinearAVX2(SB), NOSPLIT, $0-40
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ prims+16(FP), DI
+	MOVQ b1+24(FP), R8
+	MOVQ b2+32(FP), R9
+	VMOVUPD columns<>(SB), Y14
+	VMOVUPD lines<>(SB), Y15
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	AWAY
+	PLANE(prim_l, Y4, Y5)
+	VMOVUPD Y4, (R8)
+	PLANE((prim_l+plane__size), Y6, Y7)
+	VMOVUPD Y6, (R9)
+	ADDQ $quad__size, SI
+	ADDQ $32, R8
+	ADDQ $32, R9
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)
+TEXT ·flatAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), BX
+	MOVQ quads+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ flats+24(FP), DI
+	MOVQ pitch+32(FP), DX
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	IMULQ DX, AX
+	VPBROADCASTD (DI)(AX*1), X0
+	VMOVDQU X0, (BX)
+	ADDQ $quad__size, SI
+	ADDQ $16, BX
 	DECQ CX
 	JNZ loop
 	VZEROUPPER

@@ -58,7 +58,6 @@ type fragmentStage struct {
 	needQuads bool
 	vector    bool // by AVX2, where there is a way
 	wide      bool // by AVX-512, too
-	centers   bool // positions[AtCenter] are needed
 	raws      bool // quads' raw samples are read
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
