@@ -84,3 +84,44 @@ void main() {
 		}
 	}
 }
+
+// TestIndicesThatBecomeKnown: an array becomes values where its indices are elements of another one that does.
+func TestIndicesThatBecomeKnown(t *testing.T) {
+	p := compileWords(t, glslWords(t, `#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+const int order[12] = int[12](5, 8, 11, 2, 0, 9, 1, 10, 7, 3, 6, 4);
+void main() {
+	uint i = gl_GlobalInvocationID.x, r = i, t[12];
+	for (int n = 0; n < 12; n++) { t[n] = uint(n) * i + 3u; }
+	for (uint k = 0u; k <= i; k++) {
+		for (int n = 0; n < 12; n++) { int at = order[n]; uint b = t[at]; t[at] = r + k; r = b; }
+	}
+	for (int n = 0; n < 12; n++) { r = r * 5u + t[n]; }
+	y[i] = r;
+}`), Options{})
+	for i := range p.Insts {
+		if p.Insts[i].Op == kernel.Move32 {
+			t.Fatalf("it copies an element\n%s", p)
+		}
+	}
+	got := make([]uint32, 128)
+	mustRun(t, p, dispatch([3]uint32{2, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
+	for i := range uint32(128) {
+		r, array := i, [12]uint32{}
+		for n := range array {
+			array[n] = uint32(n)*i + 3
+		}
+		for k := range i + 1 {
+			for _, at := range [12]int{5, 8, 11, 2, 0, 9, 1, 10, 7, 3, 6, 4} {
+				r, array[at] = array[at], r+k
+			}
+		}
+		for _, a := range array {
+			r = r*5 + a
+		}
+		if got[i] != r {
+			t.Fatalf("%d, want %d of %d", got[i], r, i)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (g *Graph) Optimize(unroll bool) {
 	}
 	g.simplify(true)
 	g.did("simplify")
-	if g.promote() {
+	for g.promote() { // an index may be an element of an array that has just become values
 		g.did("promote")
 		g.simplify(false)
 		g.did("simplify")
