@@ -52,6 +52,9 @@ func TestRotations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if avx512() && !code.Pairs(0) {
+			t.Fatal("it isn't for pairs")
+		}
 		got, want := newMachine(), newMachine()
 		for i := 0; i < fileSize; i += 4 {
 			*(*uint32)(unsafe.Pointer(&got.file[i])) = word(r)
