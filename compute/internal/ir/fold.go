@@ -55,6 +55,8 @@ func (g *Graph) fold(n *Node) Value {
 		if o.is[1] && o.known[1] != 0 {
 			return g.foldQuotient(n.Op, o.a, o.known[1])
 		}
+	case kernel.DivS32, kernel.RemS32, kernel.ModS32:
+		return g.foldSignedQuotient(n, &o)
 	case kernel.ShlI32, kernel.ShrU32, kernel.ShrS32:
 		if o.is[1] && o.known[1]&31 == 0 {
 			return o.a

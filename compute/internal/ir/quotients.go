@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"math"
 	"math/bits"
 
 	"farside/compute/internal/kernel"
@@ -8,7 +9,7 @@ import (
 
 // Quotients of 64 bits by a constant are products with its inverse (Granlund and Montgomery, "Division by invariant
 // integers using multiplication", figures 4.1 and 5.2): vectors have no division of integers. Those of 32 bits stay, as
-// they are divisions of floats of 64 bits.
+// more is known of them than of products: package native writes these.
 
 // foldQuotient gives the quotient or the remainder, as op says, of a by a constant that is not 0.
 func (g *Graph) foldQuotient(op kernel.Op, a Value, divisor uint64) Value {
@@ -33,6 +34,31 @@ func (g *Graph) foldQuotient(op kernel.Op, a Value, divisor uint64) Value {
 		other = g.Op1(kernel.NegI64, r)
 	}
 	return g.Op2(kernel.AddI64, r, g.Op2(kernel.AndI64, g.shift(kernel.ShrS64, other, 63), g.c64(divisor)))
+}
+
+// foldSignedQuotient folds quotients and remainders of 32 bits by a constant: by 1 and -1, and where a sign makes no
+// difference.
+func (g *Graph) foldSignedQuotient(n *Node, o *foldOperands) Value {
+	d := int32(o.known[1])
+	unsigned := kernel.RemU32
+	switch {
+	case !o.is[1] || d == 0:
+		return 0
+	case n.Op == kernel.DivS32 && d == 1:
+		return o.a
+	case n.Op == kernel.DivS32 && d == -1:
+		return g.Op1(kernel.NegI32, o.a)
+	case d == 1 || d == -1:
+		return g.Zero
+	case n.Op == kernel.ModS32 && d > 0 && d&(d-1) == 0:
+		return g.Op2(kernel.AndI32, o.a, g.C32(uint32(d)-1))
+	case n.Op == kernel.DivS32:
+		unsigned = kernel.DivU32
+	}
+	if d > 0 && g.most(o.a, BoundDepth) <= math.MaxInt32 {
+		return g.Op2(unsigned, o.a, o.b)
+	}
+	return 0
 }
 
 // remainder is a - quotient*divisor.

@@ -63,6 +63,33 @@ func TestQuotientsByConstants(t *testing.T) {
 	}
 }
 
+// TestSignedQuotientsByConstants: those of 32 bits have no sign if their operand has none, and give the same.
+func TestSignedQuotientsByConstants(t *testing.T) {
+	for _, op := range []kernel.Op{kernel.DivS32, kernel.RemS32, kernel.ModS32} {
+		g := New(new(budget.Budget))
+		x := g.Add(Node{Op: ops.Builtin})
+		half := g.Op2(kernel.ShrU32, x, g.C32(1))
+		for _, d := range numbersFor() {
+			d := uint32(d)
+			for _, of := range []Value{x, half} {
+				v := g.Op2(op, of, g.C32(d))
+				positive := int32(d) > 0 && of == half
+				turned := op == kernel.ModS32 && int32(d) > 0 && d&(d-1) == 0
+				if signed := g.Nodes[v].Op == op; signed == (positive || turned || d == 1 || d == math.MaxUint32) {
+					t.Fatalf("%v by %#x is %v", op, d, g.Nodes[v].Op)
+				}
+				for _, a := range numbersFor() {
+					a &= math.MaxUint32
+					want := Evaluate(op, computed(g, of, x, a), uint64(d), 0, 0)
+					if got := computed(g, v, x, a); got != want {
+						t.Fatalf("%v of %#x and %#x: %#x, not %#x", op, a, d, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestMultiplesOfConstants: whether a remainder by a constant is 0 takes no remainder, but of even numbers with a sign.
 func TestMultiplesOfConstants(t *testing.T) {
 	numbers := numbersFor()

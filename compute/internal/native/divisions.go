@@ -47,6 +47,10 @@ func (c *compiler) isZero(dst, v vector) {
 
 // divideUnsigned makes DivU32 or RemU32.
 func (c *compiler) divideUnsigned() {
+	if !c.insts[c.at].B.Valid {
+		c.divideByConstant()
+		return
+	}
 	t, u := spare[0], spare[2]
 	b := c.vector(1, spare[1])
 	c.divide(u, c.vector(0, t), b, [2]vector{t, spare[3]})
@@ -62,6 +66,10 @@ func (c *compiler) divideUnsigned() {
 
 // divideSigned makes DivS32, RemS32 or ModS32 of the absolute values.
 func (c *compiler) divideSigned() {
+	if !c.insts[c.at].B.Valid {
+		c.divideByConstant()
+		return
+	}
 	t, divisor, u, w := spare[0], spare[1], spare[2], spare[3]
 	c.one(vpabsd, t, c.reads(0))
 	c.one(vpabsd, divisor, c.reads(1))
@@ -103,10 +111,10 @@ func multiplyHigh(o opcode) func(c *compiler) {
 		t, u, w := spare[0], spare[2], spare[3]
 		a, b := c.vector(0, t), c.vector(1, spare[1])
 		c.two(o, u, a, reg(b))
-		c.shift(shift64, right, u, u, 32)
 		c.shift(shift64, right, w, a, 32)
 		c.shift(shift64, right, t, b, 32)
 		c.two(o, w, w, reg(t))
-		c.immediate(vpblendd, c.result(), u, reg(w), 0xaa)
+		c.highWords(t, u, w)
+		c.move(c.result(), reg(t))
 	}
 }

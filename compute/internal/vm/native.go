@@ -231,6 +231,9 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 	case program.Kernel:
 		n.Once = in.Dst.Uniform()
 		n.Count = e.countOf(p, in)
+		if d, ok := constantOf(p, in.B); ok && native.DividesBy(n.Op, uint32(d)) {
+			n.Immediate, n.B = d, native.Register{}
+		}
 		if n.Op == kernel.MulAddSat {
 			if b, ok := constantOf(p, in.B); ok && b == 0 {
 				n.B = native.Register{}
