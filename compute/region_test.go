@@ -91,6 +91,35 @@ var regions = map[string]string{
 			stack[depth++] = x >> 5u;
 		}
 	}`,
+	"elements by indices and by their numbers": `
+	uint t[9], u[5];
+	for (uint k = 0u; k < 9u; k++)
+		t[k] = a[(i + k) & 63u];
+	u[0] = 1u; u[1] = i; u[2] = 7u; u[3] = 0u; u[4] = 5u;
+	for (uint k = 0u; k < (a[i] & 15u) + 5u; k++) {
+		t[8] = t[r % 9u] ^ u[k % 5u];
+		t[k % 9u] += t[3] * 5u + k;
+		if ((t[8] & 3u) == 1u)
+			t[2] = u[4] + k;
+		u[r & 3u] = t[2];
+		r = r * 31u + t[8] + t[2];
+	}`,
+	"arrays of 64 bits": `
+	uint64_t t[9];
+	double d[6];
+	for (uint k = 0u; k < 9u; k++)
+		t[k] = packUint2x32(uvec2(a[(i + k) & 63u], k));
+	for (uint k = 0u; k < 6u; k++)
+		d[k] = double(i + k);
+	for (uint k = 0u; k < (a[i] & 15u) + 5u; k++) {
+		t[8] = t[r % 9u] * 0x9E3779B185EBCA87ul;
+		t[k % 9u] += t[3] + uint64_t(k);
+		if ((uint(t[8] >> 40) & 3u) == 1u)
+			t[(r >> 5) % 9u] = t[2] ^ uint64_t(i);
+		d[r % 6u] = d[k % 6u] * 0.5lf + d[1];
+		d[4] += double(int(t[8] >> 34));
+		r = r * 31u + uint(t[8] >> 32) + uint(int(d[r % 6u] * 1e-9lf));
+	}`,
 	"values that all lanes share": `
 	uint same = 1u;
 	for (uint k = 0u; k < 40u; k++) {

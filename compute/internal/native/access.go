@@ -499,7 +499,7 @@ func (c *compiler) scatter(in *Inst, offsets operand, value vector) {
 		c.addressOf(in)
 		c.arithmetic(adds, rax, int32(in.Immediate))
 		c.takingPart(1, spare[2])
-		c.scatterBy(1, rax, spare[0], value)
+		c.scatterBy(vpscatterdd, 1, rax, spare[0], value)
 		c.place(back)
 		c.behind(small, back, func() { c.scatterWithin(in, offsets, value) })
 		return
@@ -545,14 +545,14 @@ func (c *compiler) scatterWithin(in *Inst, offsets operand, value vector) {
 	}
 	c.store(at(file, from), offsets.vector)
 	c.limits(in, in.bytes(), none)
-	c.storeLanes(from, to, in.unit())
+	c.storeLanes(from, to, 0, 8, in.unit())
 	c.place(none)
 }
 
-// storeLanes writes what lies in the register file at to, to the offsets that lie there at from, if they are no more
-// than r10, from rax on.
-func (c *compiler) storeLanes(from, to, bytes int32) {
-	for lane := range int32(8) {
+// storeLanes writes some lanes, of 64 bits if they have 8 bytes, which lie in the register file at to, to the offsets
+// that those of the chunk have there at from, if they are no more than r10, from rax on.
+func (c *compiler) storeLanes(from, to, first, lanes, bytes int32) {
+	for lane := first; lane < first+lanes; lane++ {
 		next := c.label()
 		if c.mode == Masked {
 			c.unlessActive(lane, next)
@@ -560,8 +560,13 @@ func (c *compiler) storeLanes(from, to, bytes int32) {
 		c.load32(rcx, at(file, from+4*lane))
 		c.cmp(rcx, r10)
 		c.jumpIf(above, next)
-		c.load32(rdx, at(file, to+4*lane))
-		c.storeLow(address{base: rax, index: rcx}, rdx, bytes)
+		if bytes == 8 {
+			c.load64(rdx, at(file, to+8*(lane-first)))
+			c.store64(address{base: rax, index: rcx}, rdx)
+		} else {
+			c.load32(rdx, at(file, to+4*lane))
+			c.storeLow(address{base: rax, index: rcx}, rdx, bytes)
+		}
 		c.place(next)
 	}
 }

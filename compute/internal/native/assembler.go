@@ -133,6 +133,7 @@ var (
 	vbroadcastss  = opcode{1, 2, 0x18, false}
 	vpbroadcastd  = opcode{1, 2, 0x58, false}
 	vgatherdps    = opcode{1, 2, 0x92, false}
+	vpscatterdd   = opcode{1, 2, 0xa0, false}
 	vgatherdpd    = opcode{quad | 1, 2, 0x92, false}
 	vgatherqps    = opcode{1, 2, 0x93, false}
 	vgatherqpd    = opcode{quad | 1, 2, 0x93, false}

@@ -535,9 +535,9 @@ func (c *compiler) inst(in *Inst) {
 		return
 	case First, Elect:
 		c.together(in)
-	case kernel.LoadPrivate32:
+	case kernel.LoadPrivate32, kernel.LoadPrivate64:
 		c.loadPrivate(in)
-	case kernel.StorePrivate32:
+	case kernel.StorePrivate32, kernel.StorePrivate64:
 		c.storePrivate(in)
 		return
 	case kernel.Store32, kernel.Store16, kernel.Store8:

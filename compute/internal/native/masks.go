@@ -128,14 +128,14 @@ func (s *assembler) length() uint8 {
 // scatterWords writes the lanes of a vector whose sign is set in the mask to base + offsets, in order; it uses K1.
 func (s *assembler) scatterWords(base general, offsets, mask, v vector) {
 	s.signsTo(1, mask)
-	s.scatterBy(1, base, offsets, v)
+	s.scatterBy(vpscatterdd, 1, base, offsets, v)
 }
 
-// scatterBy is VPSCATTERDD, which clears the mask.
-func (s *assembler) scatterBy(k maskRegister, base general, offsets, v vector) {
+// scatterBy is VPSCATTERDD or VPSCATTERDQ, which clears the mask.
+func (s *assembler) scatterBy(o opcode, k maskRegister, base general, offsets, v vector) {
 	d, x := uint8(v), uint8(offsets)
-	s.bytes(0x62, ^d>>3&1<<7|^x>>3&1<<6|^uint8(base)>>3&1<<5|^d>>4&1<<4|2, 15<<3|4|1,
-		s.length()|^x>>4&1<<3|uint8(k), 0xa0, d&7<<3|4, x&7<<3|uint8(base)&7)
+	s.bytes(0x62, ^d>>3&1<<7|^x>>3&1<<6|^uint8(base)>>3&1<<5|^d>>4&1<<4|2, o.prefix&quad|15<<3|4|1,
+		s.length()|^x>>4&1<<3|uint8(k), o.code, d&7<<3|4, x&7<<3|uint8(base)&7)
 }
 
 // bits writes an instruction on mask registers.

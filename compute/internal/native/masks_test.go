@@ -90,7 +90,7 @@ func maskVectors(s *assembler, masks []maskRegister, add func(format string, a .
 				add("vblendmps %s%d{k%d}, %s%d, %s8", name, v, k, name, o, name)
 				s.gatherBy(vgatherdps, k, v, at(rbx, 0x1000), o)
 				add("vgatherdps %s%d{k%d}, [rbx+%s%d*1+0x1000]", name, v, k, name, o)
-				s.scatterBy(k, rax, o, v)
+				s.scatterBy(vpscatterdd, k, rax, o, v)
 				add("vpscatterdd [rax+%s%d*1]{k%d}, %s%d", name, o, k, name, v)
 			}
 		}
@@ -160,6 +160,10 @@ func wideParts(s *assembler, addresses []address, add func(format string, a ...a
 			add("vcvtps2ph ymm%d, zmm%d, 3", v, o)
 			s.gatherBy(vgatherdpd, 1, v, at(rbx, 0x1000), o)
 			add("vgatherdpd zmm%d{k1}, [rbx+ymm%d*1+0x1000]", v, o)
+			scatterWide := vpscatterdd
+			scatterWide.prefix |= quad
+			s.scatterBy(scatterWide, 1, rax, o, v)
+			add("vpscatterdq [rax+ymm%d*1]{k1}, zmm%d", o, v)
 		}
 		s.low(rax, v)
 		add("vmovd eax, xmm%d", v)

@@ -38,7 +38,7 @@ const (
 // Inst is an instruction of a run. Loads and stores are of 8 to 64 bits. Op and the operands are
 // as in package kernel, or Shuffle and its like. Loads and stores access slot Slot at A + Base + Immediate, where Base
 // is none or uniform. Those of private memory access element A of Immediate registers, Apart bytes from each other, of
-// which C is the first; no other instruction of the run may have these as operands.
+// which C is the first, or, without A, that register; no other instruction of the run may have these as operands.
 type Inst struct {
 	Op                 kernel.Op
 	By                 kernel.Op // of Reduce and of scans
@@ -91,7 +91,7 @@ func Supports(in *Inst) bool {
 		return in.A.Wide && !in.Base.Valid
 	case kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:
 		return in.A.Wide && !in.Base.Valid && !in.Once
-	case kernel.LoadPrivate32, kernel.StorePrivate32:
+	case kernel.LoadPrivate32, kernel.StorePrivate32, kernel.LoadPrivate64, kernel.StorePrivate64:
 		return !in.Once && in.C.Step > 0 && in.Immediate > 0 && in.Immediate*uint64(in.Apart) < Limit/2
 	case Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast, QuadSwap, Reduce, ScanInclusive, ScanExclusive,
 		Ballot, First, Elect:
@@ -134,7 +134,7 @@ func (in *Inst) bytes() int32 { return in.unit() + int32(in.more) }
 // Stores says whether it writes memory. Atomics do.
 func (in *Inst) Stores() bool {
 	switch in.Op {
-	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64, kernel.StorePrivate32,
+	case kernel.Store8, kernel.Store16, kernel.Store32, kernel.Store64, kernel.StorePrivate32, kernel.StorePrivate64,
 		kernel.StorePhysical8, kernel.StorePhysical16, kernel.StorePhysical32, kernel.StorePhysical64:
 		return true
 	}
@@ -143,7 +143,11 @@ func (in *Inst) Stores() bool {
 
 // Private says whether it is an access of private memory.
 func (in *Inst) Private() bool {
-	return in.Op == kernel.LoadPrivate32 || in.Op == kernel.StorePrivate32
+	switch in.Op {
+	case kernel.LoadPrivate32, kernel.StorePrivate32, kernel.LoadPrivate64, kernel.StorePrivate64:
+		return true
+	}
+	return false
 }
 
 // close says whether the lanes of an access that is not Same are next to each other, as Any ones may be.

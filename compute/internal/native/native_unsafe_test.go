@@ -104,7 +104,7 @@ func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 			continue
 		}
 		a := kernel.Args{Dst: m.bind(in.Dst), A: m.bind(in.A), B: m.bind(in.B), C: m.bind(in.C), Immediate: in.Immediate}
-		if in.accesses() || in.Atomic() || in.Op == kernel.Load64 || in.Op == kernel.Store64 {
+		if in.accesses() || in.Atomic() || in.Private() || in.Op == kernel.Load64 || in.Op == kernel.Store64 {
 			if !in.Atomic() {
 				a.C = kernel.Register{}
 			} else if !in.A.Valid {
@@ -112,7 +112,10 @@ func (m *machine) pass(run []Inst, once bool, chunk, n int) {
 			}
 			a.Memory = &m.slots[in.Slot]
 			if in.Private() {
-				a.Memory = &kernel.Memory{Base: m.bind(in.C).Base, Size: 32 * chunks * in.Immediate}
+				a.Memory = &kernel.Memory{Base: m.bind(in.C).Base, Size: uint64(in.C.Step) * chunks * in.Immediate}
+				if !in.A.Valid {
+					a.A = kernel.Register{Base: unsafe.Pointer(&zeroWords)}
+				}
 			}
 			if in.Base.Valid {
 				a.Immediate += uint64(*(*uint32)(m.bind(in.Base).Base))

@@ -5,15 +5,20 @@ import (
 	"math/bits"
 )
 
-// element is where a chunk of an element lies, for an index that all lanes share; it uses rax. The code goes to none if
-// there is no such element.
+// element is where a chunk of an element lies, for an index that all lanes share, or none; it uses rax. The code goes
+// to none if there is no such element.
 func (c *compiler) element(in *Inst, none label) address {
+	a := c.home(in.C)
+	if !in.A.Valid {
+		return a
+	}
 	c.load32(rax, c.home(in.A))
 	c.arithmetic(compares, rax, int32(in.Immediate-1))
 	c.jumpIf(above, none)
 	c.multiply(rax, rax, int32(in.Apart))
 	c.add(rax, file)
-	return address{base: rax, index: offset, displacement: int32(in.C.Offset)}
+	a.base = rax
+	return a
 }
 
 // elements leaves in mask which lanes have an element, and gives the vector that has how far each one's is behind the
@@ -29,7 +34,9 @@ func (c *compiler) elements(in *Inst, t, mask, indices vector) vector {
 // distancesOf gives the vector that has how far each lane's element is behind the first register of an array, whose
 // chunk rax points to. Accesses of arrays with the same indices share it. It is t if there are no others.
 func (c *compiler) distancesOf(in *Inst, t, indices vector) vector {
-	c.lea(rax, address{base: file, index: offset, displacement: int32(in.C.Offset)})
+	first := in.C
+	first.upper = false
+	c.lea(rax, c.home(first))
 	r := in.A
 	r.apart = in.Apart
 	next := c.nextElement(in)
@@ -53,14 +60,14 @@ func (c *compiler) distance(in *Inst, t, indices vector) {
 	} else {
 		c.two(vpmulld, t, indices, c.words(in.Apart))
 	}
-	c.two(vpaddd, t, t, c.multiples(4))
+	c.two(vpaddd, t, t, c.multiples(in.C.Step/8))
 }
 
 // nextElement is the next instruction that accesses an array with the indices of the one under way.
 func (c *compiler) nextElement(in *Inst) int {
 	for i := c.at; i < len(c.insts); i++ {
 		o := &c.insts[i]
-		if i > c.at && o.Private() && o.A == in.A && o.Apart == in.Apart {
+		if i > c.at && o.Private() && o.A == in.A && o.Apart == in.Apart && o.C.Step == in.C.Step {
 			return i
 		}
 		if o.Dst == in.A {
@@ -77,11 +84,17 @@ func (c *compiler) loadPrivate(in *Inst) {
 		if c.wide {
 			t := c.distancesOf(in, spare[1], indices)
 			c.compareTo(vpcmpud, 0, 1, indices, c.words(uint32(in.Immediate-1)), isAtMost)
-			c.gatherBy(vgatherdps, 1, c.zeros(r), at(rax, 0), t)
+			c.gatherBy(c.bitsOfHalf(in, vgatherdps), 1, c.zeros(r), at(rax, 0), c.lanesOfHalf(in, t, spare[1]))
 		} else {
-			t := c.gathering(c.elements(in, spare[1], spare[2], indices), spare[1])
+			mask := spare[2]
+			t := c.gathering(c.lanesOfHalf(in, c.elements(in, spare[1], mask, indices), spare[1]), spare[1])
+			o := vgatherdps
+			if in.Dst.Wide {
+				o = vgatherdpd
+				c.one(vpmovsxdq, mask, reg(c.lanesOfHalf(in, mask, mask)))
+			}
 			c.two(vpxor, r, r, reg(r))
-			c.gather(vgatherdps, r, at(rax, 0), t, spare[2])
+			c.gather(o, r, at(rax, 0), t, mask)
 		}
 		c.one(vmovups, c.result(), reg(r))
 		return
@@ -89,8 +102,29 @@ func (c *compiler) loadPrivate(in *Inst) {
 	none, back := c.label(), c.label()
 	dst := c.result()
 	c.one(vmovups, dst, memory(c.element(in, none)))
-	c.place(back)
-	c.behind(none, back, func() { c.two(vpxor, dst, dst, reg(dst)) })
+	if c.place(back); in.A.Valid {
+		c.behind(none, back, func() { c.two(vpxor, dst, dst, reg(dst)) })
+	}
+}
+
+// lanesOfHalf gives the lanes of a vector of 32 bits that an access of 64 bits is for, in t or where they are.
+func (c *compiler) lanesOfHalf(in *Inst, v, t vector) vector {
+	if !in.upper {
+		return v
+	}
+	c.upper(t, v)
+	return t
+}
+
+// bitsOfHalf has K1 begin with the lanes that an access is for, and gives the form of an instruction for its bits.
+func (c *compiler) bitsOfHalf(in *Inst, o opcode) opcode {
+	if in.upper {
+		c.shiftBits(1, 1, uint8(c.lanes()/2))
+	}
+	if in.C.Step == 64 {
+		o.prefix |= quad
+	}
+	return o
 }
 
 // storePrivate writes a store to an array of registers.
@@ -98,7 +132,7 @@ func (c *compiler) storePrivate(in *Inst) {
 	value := c.vector(1, spare[1])
 	if in.A.Step == 0 {
 		none := c.label()
-		c.storeActive(c.element(in, none), value)
+		c.storeElement(in, c.element(in, none), value)
 		c.place(none)
 		return
 	}
@@ -109,7 +143,7 @@ func (c *compiler) storePrivate(in *Inst) {
 			c.masked = c.activeBits()
 		}
 		c.compareTo(vpcmpud, 0, 1, indices, c.words(uint32(in.Immediate-1)), isAtMost)
-		c.scatterBy(1, rax, t, value)
+		c.scatterBy(c.bitsOfHalf(in, vpscatterdd), 1, rax, c.lanesOfHalf(in, t, spare[2]), value)
 		return
 	}
 	mask := spare[3]
@@ -118,7 +152,8 @@ func (c *compiler) storePrivate(in *Inst) {
 		if c.mode == Masked {
 			c.two(vpand, mask, mask, reg(c.active(spare[0])))
 		}
-		c.scatterWords(rax, t, mask, value)
+		c.signsTo(1, mask)
+		c.scatterBy(c.bitsOfHalf(in, vpscatterdd), 1, rax, c.lanesOfHalf(in, t, spare[2]), value)
 		return
 	}
 	c.not(mask, mask)
@@ -128,5 +163,33 @@ func (c *compiler) storePrivate(in *Inst) {
 	c.store(at(file, to), value)
 	c.zero(r10)
 	c.arithmetic(adds, r10, math.MaxInt32)
-	c.storeLanes(from, to, 4)
+	first, lanes := int32(0), int32(8)
+	if in.C.Step == 64 {
+		lanes = 4
+	}
+	if in.upper {
+		first = lanes
+	}
+	c.storeLanes(from, to, first, lanes, int32(in.C.Step/8))
+}
+
+// storeElement stores a vector, of half the lanes if these have 64 bits, where lanes are active.
+func (c *compiler) storeElement(in *Inst, to address, value vector) {
+	if in.C.Step == 32 {
+		c.storeActive(to, value)
+		return
+	}
+	if c.mode == Masked {
+		both := spare[3]
+		c.move(both, memory(to))
+		if c.wide {
+			c.blendBy64(c.ofHalf(c.activeBits()), both, both, reg(value))
+		} else {
+			t := spare[2]
+			c.activeHalf(t)
+			c.blend(both, both, reg(value), t)
+		}
+		value = both
+	}
+	c.store(to, value)
 }

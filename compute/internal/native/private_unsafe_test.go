@@ -64,6 +64,65 @@ func TestElements(t *testing.T) {
 	}
 }
 
+// TestWideElements compares accesses of arrays of 64 bits with the kernels: by indices of lanes, by one for all lanes,
+// and of registers of the array.
+func TestWideElements(t *testing.T) {
+	need(t)
+	has := avx512()
+	defer func(old func() bool) { avx512 = old }(avx512)
+	const count = 3 // the last of the wide registers
+	access := func(load bool, index Register, value Register) Inst {
+		in := Inst{Op: kernel.StorePrivate64, C: wideVarying(wides - count), A: index, B: value, Immediate: count,
+			Apart: 64 * chunks, Pattern: Any}
+		if load {
+			in.Op, in.Dst, in.B, in.Keep = kernel.LoadPrivate64, value, Register{}, true
+		}
+		return in
+	}
+	known := func(load bool, i int, value Register) Inst {
+		in := access(load, Register{}, value)
+		in.C, in.Immediate = wideVarying(wides-count+i), 1
+		return in
+	}
+	narrow := Inst{Op: kernel.LoadPrivate32, C: element(0), A: varying(0), Dst: varying(3), Immediate: elements,
+		Apart: 32 * chunks, Pattern: Any, Keep: true}
+	element := Inst{Op: kernel.LoadPrivate32, C: element(1), Dst: varying(4), Immediate: 1, Pattern: Any, Keep: true}
+	run := []Inst{access(true, varying(0), wideVarying(0)), narrow, access(false, varying(1), wideVarying(1)),
+		access(true, uniform(0), wideVarying(2)), access(false, uniform(1), wideVarying(0)), known(true, 1, wideVarying(3)),
+		known(false, 2, wideVarying(2)), access(true, varying(0), wideVarying(1)), element,
+		access(false, varying(0), wideUniform(0)), known(false, 0, wideUniform(1)), access(true, varying(1), wideVarying(4))}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		use := has && r.IntN(3) > 0
+		avx512 = func() bool { return use }
+		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true, Narrow: r.IntN(2) == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := newMachine(), newMachine()
+		words := unsafe.Slice((*uint32)(unsafe.Pointer(&got.file[0])), fileSize/4)
+		for i := range words {
+			words[i] = r.Uint32N(count + 2)
+		}
+		for i := range 2 { // what all lanes share is the same in the whole of its register
+			for k := range uint32(8) {
+				copy(got.file[uniform(i).Offset+4*k:], got.file[uniform(i).Offset:][:4])
+				copy(got.file[wideUniform(i).Offset+8*k:], got.file[wideUniform(i).Offset:][:8])
+			}
+		}
+		words[r.IntN(16*chunks)] = r.Uint32()
+		mode := got.someMasked(r)
+		want.copy(got)
+		want.mask = got.mask
+		code.Run(0, mode, unsafe.Pointer(&got.file[0]), &got.slots[0], got.mask.Base, 0, chunks)
+		want.interpret(run, 0, chunks, code.Pairs(0))
+		compare(t, run, got, want)
+		if t.Failed() {
+			t.Fatal(seed, use, mode)
+		}
+	}
+}
+
 // TestMasksOfTwoPairs shows that code for two pairs doesn't read as one what is written for each: the processor would
 // wait until both are in the cache.
 func TestMasksOfTwoPairs(t *testing.T) {

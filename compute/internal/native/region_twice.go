@@ -1,10 +1,6 @@
 package native
 
-import (
-	"slices"
-
-	"farside/compute/internal/kernel"
-)
+import "slices"
 
 // Where each instruction of a loop waits for the one before, most of the processor has nothing to do. So a region goes
 // through its loop with two pairs of chunks, as long as these are left: each block is executed for the first pair and
@@ -78,7 +74,7 @@ func inTwo(insts []Inst) []Inst {
 			second.A = second.A.inSecond()
 		}
 		list, later = append(list, in), append(later, second)
-		if in.gathers() || in.Op == kernel.LoadPrivate32 {
+		if in.gathers() || in.Private() && in.Dst.Valid && in.A.Step > 0 {
 			slow[in.Dst] = true
 		}
 	}

@@ -50,7 +50,7 @@ func (in *Inst) isWide() bool { return in.Dst.Wide || in.A.Wide || in.B.Wide }
 // widePairs says whether an instruction with operands of 64 bits has code for pairs of chunks. Atomics and accesses by
 // address have none.
 func (in *Inst) widePairs() bool {
-	return supportsWide(in.Op) || in.Op == rotate || in.Op == kernel.Load64 || in.Op == kernel.Store64
+	return supportsWide(in.Op) || in.Op == rotate || in.Op == kernel.Load64 || in.Op == kernel.Store64 || in.Private()
 }
 
 // expand makes two instructions of each with operands of 64 bits.

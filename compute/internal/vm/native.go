@@ -164,7 +164,11 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 	names := uint32(0)
 	stored := false
 	whole := wholeReads{map[native.Register]bool{}, map[native.Register]bool{}, map[native.Register]bool{}}
-	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
+	end := from + 1
+	for end < min(len(p.Insts), from+mostRegion) && !targets[end] && !p.Insts[end].Jumps() {
+		end++
+	}
+	arrays := e.newArrayUses(p.Insts[from:end])
 	uses := maskUses{partial: e.Partial}
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
@@ -263,7 +267,7 @@ func (e *Engine) nativeInst(p *program.Program, i int) (native.Inst, bool) {
 		}
 		n.Slot, n.Once, n.C = e.rangeSlot(p, i), e.steps[i].once, native.Register{}
 	case program.AccessPrivate:
-		n.Apart, n.Pattern = uint32(32*e.chunks), native.Any
+		n.Apart, n.Pattern = uint32(n.C.Step)*uint32(e.chunks), native.Any
 	case program.CallSubgroup:
 		if !e.nativeSubgroup(p, &p.Subgroups[in.Index], &n) {
 			return n, false

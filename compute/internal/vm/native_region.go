@@ -215,7 +215,7 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 	if !closed || len(entered) > 0 && !leaves {
 		return nil, nil
 	}
-	arrays := arrayUses{arrays: e.arrays, dynamic: map[int]bool{}}
+	arrays := e.newArrayUses(p.Insts[l.first:l.end])
 	run := make([]native.Inst, 0, l.end-l.first)
 	uniform, varying := 0, 0
 	for i := l.first; i < l.end; i++ {
