@@ -3,6 +3,7 @@ package compute
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"farside/compute/internal/kernel"
@@ -122,6 +123,58 @@ void main() {
 		}
 		if got[i] != r {
 			t.Fatalf("%d, want %d of %d", got[i], r, i)
+		}
+	}
+}
+
+// TestLongLoopsOverElements: a loop that is too long to become copies becomes them if an array is values then.
+func TestLongLoopsOverElements(t *testing.T) {
+	source := `#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+void main() {
+	uint i = gl_GlobalInvocationID.x, t[%[1]d];
+	for (int n = 0; n < %[1]d; n++) { t[n] = uint(n) * i + 3u; }
+	for (uint k = 0u; k <= i; k++) {
+		for (int n = 0; n < %[1]d; n++) {` + strings.Repeat("\n			t[n] = (t[n] ^ t[(n + 3) %% %[1]d]) * 5u + k;", 10) + `
+		}%[2]s
+	}
+	y[i] = t[0] ^ t[5];
+}`
+	for _, c := range []struct {
+		size   int
+		more   string
+		values bool
+	}{
+		{8, "", true}, {12, "", true}, {12, "t[t[1] & 7u] ^= 1u;", false}, // 8: an array is values that are selected
+	} {
+		p := compileWords(t, glslWords(t, fmt.Sprintf(source, c.size, c.more)), Options{})
+		if err := p.LayOut(); err != nil {
+			t.Fatal(err)
+		}
+		if values := !strings.Contains(p.String(), "Private") && !strings.Contains(p.String(), "Select"); values != c.values {
+			t.Errorf("values: %v\n%s", values, p)
+		}
+		got := make([]uint32, 128)
+		mustRun(t, p, dispatch([3]uint32{2, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
+		for i := range uint32(128) {
+			array := make([]uint32, c.size)
+			for n := range array {
+				array[n] = uint32(n)*i + 3
+			}
+			for k := range i + 1 {
+				for n := range array {
+					for range 10 {
+						array[n] = (array[n]^array[(n+3)%c.size])*5 + k
+					}
+				}
+				if c.more != "" {
+					array[array[1]&7] ^= 1
+				}
+			}
+			if want := array[0] ^ array[5]; got[i] != want {
+				t.Fatalf("%s: %#x, want %#x of %d", c.more, got[i], want, i)
+			}
 		}
 	}
 }

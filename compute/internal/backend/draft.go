@@ -136,7 +136,7 @@ func (d *Draft) FileBound() uint64 {
 		}
 	}
 	for i := range g.Loops {
-		budget := uint64(ir.UnrollBudget(g.Loops[i].Control, products))
+		budget := uint64(ir.UnrollBudget(g.Loops[i].Control, products, true))
 		values += 2 * budget
 		rounds = max(rounds, budget)
 	}

@@ -12,7 +12,7 @@ import (
 const (
 	unrollRounds     = 32
 	unrollOperations = 320
-	unrollAsked      = 4 // times as much where the shader asks for it
+	unrollAsked      = 4 // times as much where the shader asks for it, or where elements of arrays become known
 	unrollDepth      = 8 // operations between a counter and what is decided with it
 	// All copies together, in operations and blocks. Some ways to foresee a counter look at the same operation again and
 	// again.
@@ -23,7 +23,7 @@ const (
 // unroll replaces loops that always go round a few times by as many copies: counters become constants, and with them
 // offsets. Inner loops come first. It says whether there was one.
 func (g *Graph) unroll() bool {
-	u := &unroller{g: g}
+	u := &unroller{g: g, chosen: g.chosenArrays()}
 	for l := len(g.Loops) - 1; l >= 0; l-- {
 		if rounds := u.rounds(int32(l)); rounds >= 0 {
 			u.copies(int32(l), rounds)
@@ -54,15 +54,18 @@ type unroller struct {
 	changes   bool              // the loop has effects: each round sees another memory
 	versions  map[uint32]uint32 // of memory in this round
 	known     []bool            // by value: it is a constant in each copy of the loop
+	chosen    []bool            // by array, whether each lane chooses an element
+	elements  int               // how many operations of a loop choose elements that its copies know
 	counters  []int32           // by value: of a phi whose value is known before this round, its place in known, plus 1
 	before    []uint64          // of counters, in this round
 	from, to  int32             // positions of the blocks that are copied in this round
 	firstCopy int32             // the copy of the first of them, behind which are those of the others
 }
 
-// UnrollBudget is how many operations the copies of a loop may have, of which a round adds so many products.
-func UnrollBudget(c spirv.LoopControl, products int) int {
-	if c&spirv.LoopControlUnroll != 0 || products > ManyProducts {
+// UnrollBudget is how many operations the copies of a loop may have, of which a round adds so many products. elements
+// says that a large part of the loop chooses elements of arrays, which its copies know.
+func UnrollBudget(c spirv.LoopControl, products int, elements bool) int {
+	if c&spirv.LoopControlUnroll != 0 || products > ManyProducts || elements {
 		return unrollOperations * unrollAsked
 	}
 	return unrollOperations
@@ -117,7 +120,6 @@ func (u *unroller) rounds(l int32) int {
 		size += len(blk.Insts) + len(blk.Phis)
 		products += u.g.productsIn(blk)
 	}
-	budget := UnrollBudget(x.Control, products)
 	blocks := int(u.g.Blocks[x.Last].At + 1 - h.At)
 	u.g.steps(size + blocks)
 	if len(u.counters) < len(u.g.Nodes) {
@@ -134,6 +136,7 @@ func (u *unroller) rounds(l int32) int {
 	}
 	u.predicted = 0
 	kept := u.remain(h, u.g.Order[h.At:u.g.Blocks[x.Last].At+1], size)
+	budget := UnrollBudget(x.Control, products, 4*u.elements > size)
 	rounds := u.count(h, u.g.InLoop(h.Succs[0], l), most, budget, kept)
 	for _, v := range h.Phis {
 		u.counters[v] = 0
@@ -144,6 +147,19 @@ func (u *unroller) rounds(l int32) int {
 	}
 	u.added += max(copies, 0)
 	return rounds
+}
+
+// chosenArrays says of arrays whether each lane chooses an element somewhere: these never become values.
+func (g *Graph) chosenArrays() []bool {
+	chosen := make([]bool, len(g.Privates))
+	for _, b := range g.Order {
+		for _, v := range g.Blocks[b].Insts {
+			if n := &g.Nodes[v]; ops.IsPrivate(n.Op) && n.Args[0] != 0 && g.Nodes[n.Args[0]].Varying {
+				chosen[n.Extra] = true
+			}
+		}
+	}
+	return chosen
 }
 
 // remain counts the operations of a loop that its copies keep. The others compute what is known of counters, or choose
@@ -158,7 +174,7 @@ func (u *unroller) remain(h *Block, blocks []int32, size int) int {
 	kept := 0
 	for again := true; again; {
 		u.g.steps(size)
-		kept, again = 0, false
+		kept, again, u.elements = 0, false, 0
 		for _, b := range blocks {
 			kept += u.keeps(&u.g.Blocks[b], h)
 		}
@@ -194,6 +210,9 @@ func (u *unroller) keeps(blk, h *Block) int {
 		chooses := (n.Op == kernel.Select32 || n.Op == kernel.Select64) && u.isKnown(n.Args[2])
 		if !known && !chooses {
 			kept++
+		}
+		if chooses || ops.IsPrivate(n.Op) && n.Args[0] != 0 && !u.chosen[n.Extra] && u.isKnown(n.Args[0]) {
+			u.elements++
 		}
 	}
 	return kept
