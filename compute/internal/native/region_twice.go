@@ -26,7 +26,7 @@ func (r Register) inSecond() Register {
 const (
 	mostInTwo   = 64  // instructions of a block that are executed for one pair before they are for the other
 	mostOfTwo   = 256 // instructions of a region for two pairs
-	mostCarried = 12  // registers of a pair that blocks of it leave to others
+	mostCarried = 12  // registers of a pair that blocks of it leave to others, or a third of its instructions
 )
 
 // inTwo gives the instructions of a block for two pairs. What all lanes share is done once, so the second pair has its
@@ -82,10 +82,10 @@ func inTwo(insts []Inst) []Inst {
 	return list
 }
 
-// worthTwo says whether a region is for two pairs, too. Long ones have enough for the processor to do, and what goes
-// from round to round has to be in vectors.
+// worthTwo says whether a region is for two pairs, too. Long ones have enough for the processor to do, and most of what
+// goes from round to round has to be in vectors.
 func (r *region) worthTwo() bool {
-	return len(r.insts) <= mostOfTwo && r.carried <= mostCarried &&
+	return len(r.insts) <= mostOfTwo && r.carried <= max(mostCarried, len(r.insts)/3) &&
 		!slices.ContainsFunc(r.insts, func(in Inst) bool { return in.Atomic() || in.Physical() })
 }
 

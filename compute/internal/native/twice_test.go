@@ -24,3 +24,17 @@ func TestBothPairsWait(t *testing.T) {
 		t.Errorf("parts %v, want %v", got, want)
 	}
 }
+
+// TestCarriedByTwoPairs: the more instructions a loop has, the more registers may go from round to round.
+func TestCarriedByTwoPairs(t *testing.T) {
+	for _, c := range []struct {
+		insts, carried int
+		want           bool
+	}{
+		{20, mostCarried, true}, {20, mostCarried + 1, false}, {90, 30, true}, {90, 31, false}, {mostOfTwo + 1, 0, false},
+	} {
+		if r := (region{insts: make([]Inst, c.insts), carried: c.carried}); r.worthTwo() != c.want {
+			t.Errorf("%d registers of %d instructions: %v", c.carried, c.insts, !c.want)
+		}
+	}
+}
