@@ -71,6 +71,7 @@ func TestPrefixes(t *testing.T) {
 			s[l] = s[l] * 3u + bound;
 		if (l == 0u) s[l] += 1000u;
 		if (l < bound * 2u) s[l] ^= k << 4;
+		barrier(); // or the loop would be machine code
 	}
 	r = s[l];
 	if (l < a[130]) { result[i] = r; return; }

@@ -120,6 +120,25 @@ var regions = map[string]string{
 		d[4] += double(int(t[8] >> 34));
 		r = r * 31u + uint(t[8] >> 32) + uint(int(d[r % 6u] * 1e-9lf));
 	}`,
+	"a switch at the end of rounds that all lanes do": `
+	uint s[4] = uint[4](i, 1u, 2u, 3u);
+	for (uint k = 0u; k < 20u; k++) {
+		r = r * 1664525u + a[(i + k) & 63u];
+		uint w;
+		switch (r >> 5u & 7u) {
+		case 0u: s[0] += r; w = s[1]; break;
+		case 1u: s[1] ^= r << 3u; w = s[2] + 1u; break;
+		case 2u: s[2] -= r;
+		case 3u: s[3] += s[0]; w = 5u; break;
+		case 4u: for (uint m = 0u; m < (r & 7u); m++) s[m & 3u] += m; w = 7u; break;
+		default: s[(r >> 9u) & 3u] = r * 7u; w = r ^ s[0];
+		}
+		r ^= w;
+	}
+	r ^= s[0] ^ s[1] ^ s[2] ^ s[3];`,
+	"a function of several returns in rounds that all lanes do": `
+	for (uint k = 0u; k < 20u; k++)
+		r = several(r + a[(i + k) & 63u], i);`,
 	"values that all lanes share": `
 	uint same = 1u;
 	for (uint k = 0u; k < 40u; k++) {
@@ -206,13 +225,28 @@ var regions = map[string]string{
 	}`,
 }
 
+// severalReturns is a function of regions that lanes return from at several places.
+const severalReturns = `
+uint several(uint x, uint i) {
+	if ((x & 3u) == 1u)
+		return x * 5u + i;
+	for (uint m = 0u; m < (x >> 4u & 7u); m++) {
+		x = x * 3u + m;
+		if ((x & 31u) == 7u)
+			return x ^ i;
+	}
+	if (x > 0x80000000u)
+		return x >> 1u;
+	return x + 9u;
+}`
+
 // TestRegions shows that loops in machine code do what they do by kernels, in all lanes of a workgroup and in some.
 func TestRegions(t *testing.T) {
 	for name, body := range regions {
 		t.Run(name, func(t *testing.T) {
 			for _, lanes := range []int{64, 60, 56, 40} { // 56: two pairs of chunks, a pair, and one
 				for _, condition := range []string{"", "if ((a[i] & 4u) == 0u)"} {
-					source := shader(lanes, "", condition+"{"+body+"}")
+					source := shader(lanes, severalReturns, condition+"{"+body+"}")
 					source = strings.Replace(source, "readonly buffer In { uint a", "buffer In { uint a", 1)
 					checkRegion(t, glslWords(t, source), lanes)
 				}
@@ -248,6 +282,20 @@ func checkRegion(t *testing.T, words []uint32, lanes int) {
 			if results[k][i] != want {
 				t.Fatalf("%d lanes, %s: word %d is %#x, by kernels %#x", lanes, way, i, results[k][i], want)
 			}
+		}
+	}
+}
+
+// TestRegionsOfRounds: a loop that all lanes leave together is one region, wherever they meet before.
+func TestRegionsOfRounds(t *testing.T) {
+	if kernel.Best().Name != "avx2" {
+		t.Skip("needs machine code")
+	}
+	for _, name := range []string{"a switch at the end of rounds that all lanes do",
+		"a function of several returns in rounds that all lanes do"} {
+		p := compileWords(t, glslWords(t, shader(64, severalReturns, regions[name])), Options{})
+		if plan := planOf(t, p); strings.Count(plan, " region to ") != 1 || strings.Contains(plan, " enter") {
+			t.Errorf("%s:\n%s\n%s", name, plan, p)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (f *loopFinder) closed(l loopSpan, m *regionMasks) (ok, leaves bool) {
 			return false, false
 		case to < l.end:
 		case in.Code == program.Enter:
-			none = true
+			// Where the end is reached with all lanes active, and none leave the loop otherwise, the mask has some.
 		case to > l.end:
 			return false, false
 		case f.behindLeave(i):
