@@ -270,10 +270,7 @@ func (g *Graph) foldConversion(n *Node, o *foldOperands) Value {
 			return x.Args[0]
 		}
 	case kernel.Zext8, kernel.Zext16, kernel.Sext8, kernel.Sext16:
-		if x.Op == n.Op || n.Op == kernel.Zext8 && x.Op == kernel.LoadU8 ||
-			n.Op == kernel.Zext16 && x.Op == kernel.LoadU16 {
-			return o.a
-		}
+		return g.foldExtension(n.Op, o.a)
 	case kernel.Low32:
 		if x.Op == kernel.Join64 {
 			return x.Args[0]
