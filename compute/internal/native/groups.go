@@ -19,7 +19,8 @@ func (in *Inst) All() bool { return in.Combines() || in.Op == First || in.Op == 
 
 // isGroup says whether an instruction for which All is true has code.
 func (in *Inst) isGroup() bool {
-	if in.Once || in.Dst.Step == 0 || in.Apart < kernel.Width || in.Immediate%uint64(in.Apart) != 0 {
+	part := in.Op == Reduce && (in.Apart == 2 || in.Apart == 4) // of a chunk
+	if in.Once || in.Dst.Step == 0 || in.Apart < kernel.Width && !part || in.Immediate%uint64(in.Apart) != 0 {
 		return false
 	}
 	switch in.Op {
@@ -68,7 +69,7 @@ func (c *compiler) together(in *Inst) {
 		return
 	}
 	to := c.home(in.Dst)
-	for range in.Apart / kernel.Width {
+	for range max(in.Apart/kernel.Width, 1) {
 		c.store(to, spare[0])
 		to.displacement += 32
 	}
@@ -173,6 +174,7 @@ func (c *compiler) ballot(in *Inst) {
 }
 
 // reduce combines chunks lane by lane, then the lower lanes of what they give with the upper ones, in spare[0].
+// Clusters of two or four lanes are parts of a chunk.
 func (c *compiler) reduce(in *Inst) {
 	sum, t := spare[0], spare[1]
 	c.value(sum, in, 0, in.Fill)
@@ -180,13 +182,23 @@ func (c *compiler) reduce(in *Inst) {
 		c.value(t, in, chunk, in.Fill)
 		c.combine(in.By, sum, t)
 	}
-	c.upper(t, sum)
-	c.combine(in.By, sum, t)
-	for _, order := range [2]uint8{0x0e, 0x01} {
+	if in.Apart >= kernel.Width {
+		c.upper(t, sum)
+		c.combine(in.By, sum, t)
+	}
+	orders, first := []uint8{0x0e, 0x01}, uint8(0) // of the lanes to combine with, and of the first in each lane
+	if in.Apart == 2 {
+		orders, first = []uint8{0xf5}, 0xa0
+	}
+	for _, order := range orders {
 		c.immediate(vshufps, t, sum, reg(sum), order)
 		c.combine(in.By, sum, t)
 	}
-	c.one(vpbroadcastd, sum, reg(sum))
+	if in.Apart >= kernel.Width {
+		c.one(vpbroadcastd, sum, reg(sum))
+	} else {
+		c.immediate(vshufps, sum, sum, reg(sum), first)
+	}
 }
 
 // scan combines each lane of a chunk with those one, two and four lanes before, and all of them with what the chunks

@@ -34,6 +34,9 @@ func TestTogether(t *testing.T) {
 		in := Inst{Op: []kernel.Op{Reduce, ScanInclusive, ScanExclusive, Ballot, First, Elect}[round%6],
 			By: by[random.IntN(len(by))], C: varying(1), Dst: varying(2), Keep: true, Apart: uint32(8) << random.IntN(3),
 			Immediate: 8 * chunks}
+		if in.Op == Reduce && random.IntN(3) == 0 {
+			in.Apart = uint32(2) << random.IntN(2)
+		}
 		in.Fill = fills[in.By]
 		in.Identity = in.Fill
 		if n, ok := identities[in.By]; ok {
@@ -121,11 +124,13 @@ func together(in *Inst, values, mask []uint32, lane int) (want uint32) {
 		return r
 	}
 	if in.Op == Reduce {
+		half := min(len(given), 8) / 2
+		given = append(given, make([]uint32, 8-2*half)...)
 		sum := [8]uint32(given)
 		for given = given[8:]; len(given) > 0; given = given[8:] {
 			sum = combine(sum, [8]uint32(given))
 		}
-		for half := 4; half > 0; half /= 2 {
+		for ; half > 0; half /= 2 {
 			other := sum
 			copy(other[:half], sum[half:2*half])
 			sum = combine(sum, other)

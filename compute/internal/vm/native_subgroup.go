@@ -48,7 +48,7 @@ func (e *Engine) nativeSubgroup(p *program.Program, op *program.SubgroupOp, n *n
 		}
 	}
 	if n.Op == 0 || len(op.Dst) != 1 || op.Dst[0].Size != 32 || op.Arg.Size > 32 ||
-		n.All() && p.Lanes%int(p.SubgroupSize) > 0 {
+		n.All() && (p.SubgroupSize%kernel.Width > 0 || p.Lanes%int(p.SubgroupSize) > 0) {
 		return false
 	}
 	of := func(r program.Register) native.Register {

@@ -154,7 +154,7 @@ func (g *group) vectors() (op kernel.Op, cluster int) {
 	if !g.op.Combines || g.op.Value[0].Uniform() {
 		return 0, 0
 	}
-	if cluster = g.cluster(); cluster%kernel.Width != 0 {
+	if cluster = g.cluster(); g.size%kernel.Width != 0 || cluster%kernel.Width != 0 && kernel.Width%cluster != 0 {
 		return 0, 0
 	}
 	return combineKernel(g.op.Op, g.op.Type), cluster
@@ -186,7 +186,7 @@ func (g *group) reduce() bool {
 	}
 	f, _ := combiner(op.Op, op.Type)
 	fill, _ := fillOf(op)
-	n := cluster / kernel.Width
+	n, span := max(cluster/kernel.Width, 1), min(cluster, kernel.Width)
 	for first := g.start / kernel.Width; first < (g.start+g.size)/kernel.Width; first += n {
 		g.load(&g.folded, first, fill)
 		g.fold = kernel.Args{Dst: chunkRegister(&g.folded), A: chunkRegister(&g.folded), B: chunkRegister(&g.other)}
@@ -198,12 +198,23 @@ func (g *group) reduce() bool {
 		for lane := range lanes {
 			lanes[lane] = getLane(&g.folded, lane, op.Value[0].Size == 64)
 		}
-		for half := kernel.Width / 2; half > 0; half /= 2 {
-			for lane := range half {
-				lanes[lane] = f(lanes[lane], lanes[lane+half])
+		for half := span / 2; half > 0; half /= 2 {
+			for lane := range lanes {
+				if lane%span < half {
+					lanes[lane] = f(lanes[lane], lanes[lane+half])
+				}
 			}
 		}
-		g.fill(op.Dst[0], first, n, lanes[0])
+		if span == kernel.Width {
+			g.fill(op.Dst[0], first, n, lanes[0])
+			continue
+		}
+		for lane := range lanes {
+			g.result[first*kernel.Width+lane-g.start] = lanes[lane/span*span]
+		}
+	}
+	if span < kernel.Width {
+		g.write(op.Dst[0])
 	}
 	return true
 }

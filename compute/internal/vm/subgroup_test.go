@@ -165,11 +165,13 @@ func subgroupCases() []subgroupCase {
 			Operation: spirv.GroupOperationExclusiveScan}, func(lane, _ int, values []uint64, active []bool) uint64 {
 			return fold(c.f, c.identity, values, active, 0, lane)
 		})
-		add(name+" clustered", program.SubgroupOp{Op: c.op, Type: c.t, Combines: true, Cluster: 2,
-			Operation: spirv.GroupOperationClusteredReduce},
-			func(lane, _ int, values []uint64, active []bool) uint64 {
-				return fold(c.f, c.identity, values, active, lane&^1, lane&^1+2)
-			})
+		for _, n := range []int{2, 4} {
+			add(fmt.Sprint(name, " in clusters of ", n), program.SubgroupOp{Op: c.op, Type: c.t, Combines: true,
+				Cluster: uint32(n), Operation: spirv.GroupOperationClusteredReduce},
+				func(lane, _ int, values []uint64, active []bool) uint64 {
+					return fold(c.f, c.identity, values, active, lane&^(n-1), lane&^(n-1)+n)
+				})
+		}
 	}
 	return cases
 }
