@@ -151,6 +151,13 @@ var hostileFamilies = []hostileFamily{
 		h.store(1, h.element(v, h.load(1)))
 	}},
 	{"indexed variables that become values", (*hostile).promoted},
+	{"quotients and remainders by constants", func(h *hostile, n uint32) {
+		x := h.load(1)
+		h.repeat(n/3, func(k uint32) {
+			d := h.constant(k%(n/6+1) + 3)
+			h.store(k, h.add(h.value(spirv.OpUMod, h.u32, x, d), h.value(spirv.OpUDiv, h.u32, x, d)))
+		})
+	}},
 	{"inserts", func(h *hostile, n uint32) {
 		v := h.null(h.array(h.u32, most))
 		h.repeat(n, func(k uint32) { v = h.value(spirv.OpCompositeInsert, h.array(h.u32, most), h.number(), v, k) })

@@ -64,6 +64,10 @@ func (g *Graph) most(v Value, depth int) uint64 {
 		if k := known(1); k > 0 && k <= math.MaxUint32 {
 			bound = of(0) / k
 		}
+	case kernel.SubI32:
+		if r, ok := g.remainderBound(n); ok {
+			bound = r
+		}
 	case kernel.Zext8, kernel.LoadU8:
 		bound = math.MaxUint8
 	case kernel.Zext16, kernel.LoadU16:

@@ -64,6 +64,8 @@ func (g *Graph) Optimize(unroll bool) {
 	g.hoist()
 	g.did("hoist")
 	g.findVarying()
+	g.shareQuotients()
+	g.did("shareQuotients")
 	g.fuse()
 	g.did("fuse")
 	g.orderSums()
