@@ -62,14 +62,35 @@ func (g *Graph) Keep() *Graph {
 	return k
 }
 
-// Resume is a graph that was kept, in memory that release gives back. The kept graph does not change with it.
+// Resume is a graph that was kept, in memory that release gives back. The kept graph does not change with it: passes
+// write to lists where they are, and a draft may be laid out twice.
 func (g *Graph) Resume(b *budget.Budget) *Graph {
 	w := takeWorkspace(b)
 	b.Spend(budget.Nodes, len(g.Nodes))
 	b.Spend(budget.Blocks, len(g.Blocks))
-	return &Graph{Nodes: append(w.nodes[:0], g.Nodes...), Blocks: append(w.blocks[:0], g.Blocks...),
+	r := &Graph{Nodes: append(w.nodes[:0], g.Nodes...), Blocks: append(w.blocks[:0], g.Blocks...),
 		Order: append(w.order[:0], g.Order...),
 		Loops: append(w.loops[:0], g.Loops...), Memories: append(w.memories[:0], g.Memories...),
 		Privates: append(w.privates[:0], g.Privates...),
 		calls:    g.calls, LocalSize: g.LocalSize, Zero: g.Zero, table: w.values.Take(256), Budget: b, space: w}
+	copied := func(list []Value) []Value {
+		if list == nil {
+			return nil
+		}
+		to := w.values.Take(len(list))
+		copy(to, list)
+		return to
+	}
+	for v := range r.Nodes {
+		n := &r.Nodes[v]
+		n.List = copied(n.List)
+	}
+	for _, at := range r.Order {
+		blk := &r.Blocks[at]
+		blk.Insts, blk.Phis = copied(blk.Insts), copied(blk.Phis)
+		preds := w.ints.Take(len(blk.Preds))
+		copy(preds, blk.Preds)
+		blk.Preds = preds
+	}
+	return r
 }
