@@ -14,7 +14,7 @@ import (
 // nap is how long the host's goroutine leaves draining to a thread that polls, before it looks whether that still does.
 // Each nap in which one has polled is followed by one of twice that, up to longestNap: each takes the processor from
 // such a thread.
-const nap, longestNap = 50 * time.Microsecond, 400 * time.Microsecond
+const nap, longestNap = 50 * time.Microsecond, time.Millisecond
 
 // wakeUps is after how many of them it leaves draining to threads that poll, if these have polled meanwhile each time.
 const wakeUps = 16
