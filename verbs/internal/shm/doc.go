@@ -23,8 +23,8 @@
 //
 //	sender                        receiver
 //	1. write the packet           a. say that it sleeps
-//	2. store the tail             b. load the tails
-//	3. load whether it sleeps     c. wait for the eventfd, if no tail has moved
+//	2. store the packet's word    b. load the words of the next packets
+//	3. load whether it sleeps     c. wait for the eventfd, if all of them are 0
 //
 // 2, 3, a and b are operations of sync/atomic, so there is one order of them (The Go Memory Model, "Atomic Values").
 // Either 2 comes before b, and the receiver sees the packet; or b comes before 2, so a comes before 3, and the sender

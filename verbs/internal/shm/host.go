@@ -247,7 +247,7 @@ func (h *Host) Forward(from *fabric.Source, qpn uint32, header, payload []byte) 
 		h.refused[number] = time.Now() // until it is ready
 	}
 	waits := s != nil && !s.ready.Load()
-	if size := recordSize(len(header) + len(payload)); waits && s.earlySize+size <= ringSize {
+	if size := recordSize(wordSize + routeSize + len(header) + len(payload)); waits && s.earlySize+size <= ringSize {
 		s.early = append(s.early, early{r, bytes.Clone(header), bytes.Clone(payload)})
 		s.earlySize += size
 	}

@@ -143,11 +143,11 @@ func TestHostileRing(t *testing.T) {
 			}
 			value := rng.Uint64() >> rng.IntN(64)
 			if rng.IntN(2) == 0 {
-				value &^= alignment - 1
+				value &^= line - 1
 			}
 			p.word(at).Store(value)
 			if round%2 == 0 {
-				p.word(tailAt).Store(uint64(1+rng.IntN(64)) * alignment)
+				p.packet(0).Store(uint64(rng.IntN(128)) | uint64(rng.IntN(64))<<32 | uint64(rng.IntN(2))<<63)
 			}
 			wake(files[2].Int())
 		}

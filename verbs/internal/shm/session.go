@@ -24,7 +24,7 @@ import (
 // session on its list.
 const (
 	magic       = 0x56425246 // "FRBV"
-	version     = 2
+	version     = 3
 	helloSize   = 16
 	helloFiles  = 3
 	joinTimeout = 5 * time.Second

@@ -186,7 +186,7 @@ func (t *turn) give() {
 // Its thread that polls may have stopped to, or may have no processor; its goroutine then takes what there is.
 func (s *Session) remind() {
 	head := s.theirs.word(headAt).Load()
-	if head == s.mine.word(tailAt).Load() {
+	if head == s.mine.tail.Load() {
 		head = noHead
 	}
 	if s.reminded.Swap(head) == head && head != noHead {
@@ -195,7 +195,7 @@ func (s *Session) remind() {
 	runtime.KeepAlive(s)
 }
 
-// noHead is no place in a ring: these are multiples of alignment.
+// noHead is no place in a ring: these are multiples of line.
 const noHead = 1
 
 // drain looks into each ring that nobody else is looking into, and says whether somebody is.
