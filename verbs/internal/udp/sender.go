@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farside/internal/fd"
+	"farside/internal/unlike"
 	"farside/verbs/internal/fabric"
 	"farside/verbs/internal/packet"
 )
@@ -42,7 +43,7 @@ func newSender(local netip.Addr) (*sender, error) {
 	err = unix.SetsockoptInt(f.Int(), level, option, unix.IP_PMTUDISC_DO)
 	_ = unix.SetsockoptInt(f.Int(), unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer) // as much as the limit allows
 	if err == nil {
-		err = unix.Bind(f.Int(), address(netip.AddrPortFrom(local, 0)))
+		err = bindDynamic(f.Int(), local)
 	}
 	var name unix.Sockaddr
 	if err == nil {
@@ -59,6 +60,21 @@ func newSender(local netip.Addr) (*sender, error) {
 		s.port = uint16(a.Port)
 	}
 	return s, nil
+}
+
+// dynamic is the first of the ports that adapters send from (RoCEv2, annex 17 of the InfiniBand specification). Those
+// that the kernel would choose begin earlier, and have some that mean something to who looks at packets.
+const dynamic = 0xc000
+
+// bindDynamic binds a socket to a dynamic port, or to any where many of these are taken.
+func bindDynamic(raw int, local netip.Addr) (err error) {
+	for range 20 {
+		port := dynamic + uint16(unlike.Uint32N(1<<16-dynamic))
+		if err = unix.Bind(raw, address(netip.AddrPortFrom(local, port))); err != unix.EADDRINUSE {
+			return err
+		}
+	}
+	return unix.Bind(raw, address(netip.AddrPortFrom(local, 0)))
 }
 
 func address(a netip.AddrPort) unix.Sockaddr {

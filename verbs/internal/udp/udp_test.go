@@ -362,3 +362,18 @@ func TestSquatter(t *testing.T) {
 	next(t, c)
 	p.Close()
 }
+
+// TestSourcePorts has more senders than the tries of a port, each at a dynamic one.
+func TestSourcePorts(t *testing.T) {
+	netnstest.Need(t)
+	for range 30 {
+		s, err := newSender(netip.IPv6Loopback())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.file.Close()
+		if s.port < dynamic {
+			t.Errorf("packets come from port %d", s.port)
+		}
+	}
+}
