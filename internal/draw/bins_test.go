@@ -276,29 +276,52 @@ func TestVectorInputs(t *testing.T) {
 	}
 }
 
+// randomCorners are those of some triangles that reach beyond the viewport and its depths, each with four values in
+// between two.
+func randomCorners(random *rand.Rand, low, high float32) (data []float32) {
+	for range 3 * (1 + random.IntN(12)) {
+		data = append(data, 3*random.Float32()-1.5, 3*random.Float32()-1.5, 1.4*random.Float32()-0.2, 1)
+		for range 4 {
+			data = append(data, (high-low)*random.Float32()+low)
+		}
+	}
+	return data
+}
+
+// threeWays draws a scene in order in Go, with AVX2 and with AVX-512, compares bits and counts, and says whether there
+// are samples.
+func threeWays(t *testing.T, scenes func() *scene, what string) bool {
+	t.Helper()
+	defer func() { narrow = false }()
+	var inOrder *scene
+	for i := range 3 {
+		s := scenes()
+		s.InOrder, narrow = i == 0, i == 1
+		s.draw(t)
+		if i == 0 {
+			inOrder = s
+			continue
+		}
+		s.same(t, inOrder, fmt.Sprintf("%s, vectors %d", what, i))
+	}
+	return inOrder.stats.Samples > 0
+}
+
 // TestVectorDepths has tests of depth give the same bits and counts on vectors and in Go.
 func TestVectorDepths(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 8))
-	t.Cleanup(func() { narrow = false })
 	passed := 0
 	for round := range 400 {
 		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8}[random.IntN(5)]
 		width, height := uint32(1+random.IntN(150)), uint32(1+random.IntN(20))
-		var data []float32
-		for range 3 * (1 + random.IntN(12)) {
-			data = append(data, 3*random.Float32()-1.5, 3*random.Float32()-1.5, 1.4*random.Float32()-0.2, 1)
-			for range 4 {
-				data = append(data, random.Float32())
-			}
-		}
+		data := randomCorners(random, 0, 1)
 		stored := make([]byte, 97)
 		for i := range stored {
 			stored[i] = byte(random.Uint32() & random.Uint32())
 		}
 		op, mask := vk.CompareOp(random.IntN(8)), random.Uint32()|random.Uint32()|random.Uint32()
 		choices, scissor := random.Uint32(), random.IntN(4)
-		var scenes [3]*scene
-		for i := range scenes {
+		some := threeWays(t, func() *scene {
 			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
 			img := s.withDepth(t, f, samples)
 			for k := range img.Bytes {
@@ -323,14 +346,9 @@ func TestVectorDepths(t *testing.T) {
 				s.state.Fragment = nil
 			}
 			s.vertices(data...)
-			s.InOrder, narrow = i == 0, i == 1
-			s.draw(t)
-			scenes[i] = s
-		}
-		for i := range 2 {
-			scenes[i+1].same(t, scenes[0], fmt.Sprintf("round %d, vectors %d: %v, %v, %d samples", round, i, f, op, samples))
-		}
-		if scenes[0].stats.Samples > 0 {
+			return s
+		}, fmt.Sprintf("round %d: %v, %v, %d samples", round, f, op, samples))
+		if some {
 			passed++
 		}
 	}

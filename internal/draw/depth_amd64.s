@@ -44,6 +44,18 @@ GLOBL steps<>(SB), RODATA|NOPTR, $20
 	VBROADCASTSD (depthPlan_z+plane_x)(DI), Y14 \
 	VBROADCASTSD depthPlan_x0(DI), Y15
 
+// OF_QUADS is what rows of quads need besides.
+#define OF_QUADS \
+	MOVQ BX, DX \
+	ADDQ depthPlan_rowPitch(DI), DX \
+	MOVQ depthPlan_texelPitch(DI), R8 \
+	SHLQ $1, R8 \
+	LEAQ spread<>(SB), R13 \
+	MOVQ $0x0001000100010001, R10 \
+	VADDPD depthPlan_lanes(DI), Y10, Y10 \
+	VMOVUPD depthPlan_lines(DI), Y9 \
+	VBROADCASTSD steps<>+0(SB), Y8
+
 // DEPTH makes four depths, Y0 pixels from the origin, where Y1 is what is added in their lines. NaN stays.
 #define DEPTH(line) \
 	VSUBPD Y15, Y0, Y0 \
@@ -210,15 +222,7 @@ shortParts:
 // func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
 TEXT ·testQuadsAVX2(SB), NOSPLIT, $8-24
 	ARGUMENTS
-	MOVQ BX, DX
-	ADDQ depthPlan_rowPitch(DI), DX
-	MOVQ depthPlan_texelPitch(DI), R8
-	SHLQ $1, R8
-	LEAQ spread<>(SB), R13
-	MOVQ $0x0001000100010001, R10
-	VADDPD depthPlan_lanes(DI), Y10, Y10
-	VMOVUPD depthPlan_lines(DI), Y9
-	VBROADCASTSD steps<>+0(SB), Y8
+	OF_QUADS
 
 loop:
 	MOVQ (SI), R9
@@ -581,15 +585,7 @@ plane:
 // func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
 TEXT ·stencilQuadsAVX2(SB), NOSPLIT, $56-24
 	ARGUMENTS
-	MOVQ BX, DX
-	ADDQ depthPlan_rowPitch(DI), DX
-	MOVQ depthPlan_texelPitch(DI), R8
-	SHLQ $1, R8
-	LEAQ spread<>(SB), R13
-	MOVQ $0x0001000100010001, R10
-	VADDPD depthPlan_lanes(DI), Y10, Y10
-	VMOVUPD depthPlan_lines(DI), Y9
-	VBROADCASTSD steps<>+0(SB), Y8
+	OF_QUADS
 	MOVQ depthPlan_stencil(DI), R14
 	MOVQ depthPlan_stencilPitch(DI), R15
 	ADDQ R14, R15

@@ -335,20 +335,28 @@ end:
 	VZEROUPPER
 	RET
 
-// AWAY is how far the pixels of a quad are from the origin of the primitive at AX.
-#define AWAY \
+// CENTERS is where the pixels of a quad are.
+#define CENTERS \
 	VXORPD X0, X0, X0 \
 	VCVTSI2SDL quad_x(SI), X0, X0 \
 	VBROADCASTSD X0, Y0 \
 	VADDPD Y14, Y0, Y0 \
-	VBROADCASTSD prim_x0(AX), Y2 \
-	VSUBPD Y2, Y0, Y0 \
 	VXORPD X1, X1, X1 \
 	VCVTSI2SDL quad_y(SI), X1, X1 \
 	VBROADCASTSD X1, Y1 \
-	VADDPD Y15, Y1, Y1 \
+	VADDPD Y15, Y1, Y1
+
+// FROM_ORIGIN makes of that how far they are from the origin of the primitive at AX.
+#define FROM_ORIGIN \
+	VBROADCASTSD prim_x0(AX), Y2 \
+	VSUBPD Y2, Y0, Y0 \
 	VBROADCASTSD prim_y0(AX), Y3 \
 	VSUBPD Y3, Y1, Y1
+
+// AWAY is both.
+#define AWAY \
+	CENTERS \
+	FROM_ORIGIN
 
 // func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
@@ -444,24 +452,14 @@ TEXT ·fragCoordAVX2(SB), NOSPLIT, $0-40
 	CMOVQEQ AX, R8 // the plane
 
 loop:
-	VXORPD X0, X0, X0
-	VCVTSI2SDL quad_x(SI), X0, X0
-	VBROADCASTSD X0, Y0
-	VADDPD Y14, Y0, Y0
-	VXORPD X1, X1, X1
-	VCVTSI2SDL quad_y(SI), X1, X1
-	VBROADCASTSD X1, Y1
-	VADDPD Y15, Y1, Y1
+	CENTERS
 	CMPQ DX, $1
 	JEQ line
 	JB next
 	MOVLQSX quad_prim(SI), AX
 	IMULQ $prim__size, AX
 	ADDQ DI, AX
-	VBROADCASTSD prim_x0(AX), Y2
-	VSUBPD Y2, Y0, Y0
-	VBROADCASTSD prim_y0(AX), Y3
-	VSUBPD Y3, Y1, Y1
+	FROM_ORIGIN
 	ADDQ R8, AX
 	PLANE(0, Y2, Y3)
 	VMOVAPD Y2, Y0
