@@ -235,8 +235,8 @@ static void *meddle(void *argument)
 			struct ibv_qp_init_attr init = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
 							.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1,
 								.max_recv_sge = 1}};
-			if (cq && (qp = ibv_create_qp(pd, &init)))
-				pairs[i] = qp;
+			if (cq && (qp = ibv_create_qp(pd, &init)) && (qp = atomic_exchange(&pairs[i], qp)))
+				ibv_destroy_qp(qp); // else a fast machine makes all that a device has
 			break;
 		}
 		case 2:
