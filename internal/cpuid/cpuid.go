@@ -9,7 +9,7 @@ import "sync"
 type Features struct {
 	AVX, AVX2, FMA, F16C, POPCNT bool
 	AVX512                       bool // F, BW, DQ and VL, beside BMI2
-	AVX512Bits                   bool // VPOPCNTDQ, CD and GFNI, beside AVX512
+	AVX512Bits                   bool // VPOPCNTDQ, CD, GFNI and VBMI, beside AVX512
 }
 
 // X86 are those of this machine.

@@ -23,8 +23,10 @@ func detect() (f Features) {
 		avx512cd      = 1 << 28
 		avx512bw      = 1 << 30
 		avx512vl      = 1 << 31
-		gfni          = 1 << 8 // leaf 7, ECX
+		vbmi          = 1 << 1 // leaf 7, ECX
+		gfni          = 1 << 8
 		vpopcntdq     = 1 << 14
+		bits          = vbmi | gfni | vpopcntdq
 		avx512        = bmi2 | avx512f | avx512dq | avx512bw | avx512vl
 		vectors, wide = xmm | ymm, xmm | ymm | opmask | zmm
 	)
@@ -45,6 +47,6 @@ func detect() (f Features) {
 	_, b, c, _ := Leaf(7, 0)
 	f.AVX2 = b&avx2 != 0
 	f.AVX512 = kept&wide == wide && b&avx512 == avx512
-	f.AVX512Bits = f.AVX512 && b&avx512cd != 0 && c&(gfni|vpopcntdq) == gfni|vpopcntdq
+	f.AVX512Bits = f.AVX512 && b&avx512cd != 0 && c&bits == bits
 	return f
 }

@@ -14,7 +14,8 @@ func TestFeatures(t *testing.T) {
 		AVX512: cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
 			cpu.X86.HasBMI2,
 	}
-	want.AVX512Bits = want.AVX512 && cpu.X86.HasAVX512CD && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasAVX512GFNI
+	want.AVX512Bits = want.AVX512 && cpu.X86.HasAVX512CD && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasAVX512GFNI &&
+		cpu.X86.HasAVX512VBMI
 	if got := X86(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

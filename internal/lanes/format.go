@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"farside/internal/cpuid"
 	"farside/internal/texel"
 	"farside/internal/vk"
 )
@@ -17,6 +18,7 @@ type Format struct {
 	tables [4]*[tableSize]uint32
 	shifts [4]uint64
 	masks  [4]uint32
+	srgb   *srgbPlanes // of formats of sRGB bytes
 
 	Class    texel.Class
 	Size     int // bytes of a texel, or of a block
@@ -273,7 +275,23 @@ func (f *Format) makeTables() {
 			table, _ = tables.LoadOrStore(key, f.newTable(c))
 		}
 		f.tables[c.Slot] = table.(*[tableSize]uint32)
+		if c.Kind == vk.NumericSRGB && c.Bits == 8 && cpuid.X86().AVX512Bits {
+			f.srgb = srgbPlanesOf(f.tables[c.Slot])
+		}
 	}
+}
+
+// srgbPlanes are the first, second, third and fourth bytes of the floats that bytes mean.
+type srgbPlanes [4][256]byte
+
+func srgbPlanesOf(table *[tableSize]uint32) *srgbPlanes {
+	var planes srgbPlanes
+	for value, float := range table[:256] {
+		for i := range planes {
+			planes[i][value] = byte(float >> (8 * i))
+		}
+	}
+	return &planes
 }
 
 func (f *Format) newTable(c texel.Channel) *[tableSize]uint32 {

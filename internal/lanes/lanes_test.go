@@ -28,7 +28,7 @@ func TestOffsetsThatTheAssemblyKnows(t *testing.T) {
 		got, want uintptr
 	}{
 		{"Format.tables", unsafe.Offsetof(f.tables), 0}, {"Format.shifts", unsafe.Offsetof(f.shifts), 32},
-		{"Format.masks", unsafe.Offsetof(f.masks), 64},
+		{"Format.masks", unsafe.Offsetof(f.masks), 64}, {"Format.srgb", unsafe.Offsetof(f.srgb), 80},
 		{"Axis.Texels", unsafe.Offsetof(a.Texels), 0}, {"Axis.Inverse", unsafe.Offsetof(a.Inverse), 64},
 		{"Axis.Step", unsafe.Offsetof(a.Step), 128}, {"Axis.Size", unsafe.Offsetof(a.Size), 192},
 		{"Axis", unsafe.Sizeof(a), 240}, {"Level.Axes", unsafe.Offsetof(l.Axes), 0},

@@ -50,6 +50,10 @@ const (
 	wayTable1
 	wayTable2
 	wayTable4
+	waySrgb8x1
+	waySrgb8x2
+	waySrgb8x4
+	waySrgb8x4BGRA
 )
 
 // encodes says whether texels are encoded by the assembly, too.
@@ -69,6 +73,7 @@ var alike = map[tableKey][3]way{
 	{vk.NumericSFLOAT, 32}: {waySingle1, waySingle2, waySingle4},
 	{vk.NumericUINT, 32}:   {wayWord1, wayWord2, waySingle4},
 	{vk.NumericSINT, 32}:   {wayWord1, wayWord2, waySingle4},
+	{vk.NumericSRGB, 8}:    {waySrgb8x1, waySrgb8x2}, // with AVX512Bits
 }
 
 // vectorWay returns the way of a format in the assembly; 0 if it has none.
@@ -84,7 +89,7 @@ func (f *Format) vectorWay() way {
 		inOrder = inOrder && c.Kind == f.kind && c.Bits == bits && c.Slot == i && c.First == i*bits
 	}
 	if inOrder && f.Size*8 == bits*len(f.Channels) {
-		if ways, ok := alike[tableKey{f.kind, bits}]; ok {
+		if ways, ok := alike[tableKey{f.kind, bits}]; ok && (f.kind != vk.NumericSRGB || f.srgb != nil) {
 			switch len(f.Channels) {
 			case 1:
 				return ways[0]
@@ -96,7 +101,7 @@ func (f *Format) vectorWay() way {
 		}
 	}
 	for w, channels := range packed {
-		if f.Size == 4 && f.has(channels) {
+		if f.Size == 4 && f.has(channels) && (f.kind != vk.NumericSRGB || f.srgb != nil) {
 			return w
 		}
 	}
@@ -115,22 +120,28 @@ func (f *Format) vectorWay() way {
 
 // packed are the ways of texels of four bytes with channels that are not alike, or not in order.
 var packed = map[way][]texel.Channel{
-	wayUnorm8x4BGRA: {{Slot: 0, First: 16, Bits: 8}, {Slot: 1, First: 8, Bits: 8}, {Slot: 2, First: 0, Bits: 8},
-		{Slot: 3, First: 24, Bits: 8}},
-	wayUnorm10x3: {{Slot: 0, First: 0, Bits: 10}, {Slot: 1, First: 10, Bits: 10}, {Slot: 2, First: 20, Bits: 10},
-		{Slot: 3, First: 30, Bits: 2}},
-	wayUnorm10x3BGR: {{Slot: 0, First: 20, Bits: 10}, {Slot: 1, First: 10, Bits: 10}, {Slot: 2, First: 0, Bits: 10},
-		{Slot: 3, First: 30, Bits: 2}},
-	wayUnorm24: {{Slot: 0, First: 0, Bits: 24}},
+	wayUnorm8x4BGRA: channels(vk.NumericUNORM, [4]int{16, 8, 0, 24}, 8, 8),
+	wayUnorm10x3:    channels(vk.NumericUNORM, [4]int{0, 10, 20, 30}, 10, 2),
+	wayUnorm10x3BGR: channels(vk.NumericUNORM, [4]int{20, 10, 0, 30}, 10, 2),
+	wayUnorm24:      {{Slot: 0, First: 0, Bits: 24, Kind: vk.NumericUNORM}},
+	waySrgb8x4:      channels(vk.NumericSRGB, [4]int{0, 8, 16, 24}, 8, 8),
+	waySrgb8x4BGRA:  channels(vk.NumericSRGB, [4]int{16, 8, 0, 24}, 8, 8),
 }
 
-// has says whether the format has these channels, in any order, and no others, and they are UNORM.
+// channels are three of a kind, and an alpha.
+func channels(kind vk.NumericFormat, first [4]int, bits, alpha int) (all []texel.Channel) {
+	for slot, bit := range first[:3] {
+		all = append(all, texel.Channel{Slot: slot, First: bit, Bits: bits, Kind: kind})
+	}
+	return append(all, texel.Channel{Slot: 3, First: first[3], Bits: alpha, Kind: vk.NumericUNORM})
+}
+
+// has says whether the format has these channels, in any order, and no others.
 func (f *Format) has(channels []texel.Channel) bool {
 	if len(f.Channels) != len(channels) {
 		return false
 	}
 	for _, c := range channels {
-		c.Kind = vk.NumericUNORM
 		found := false
 		for _, own := range f.Channels {
 			found = found || own == c

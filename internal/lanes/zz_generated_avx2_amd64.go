@@ -146,6 +146,14 @@ func avx2Read(which way, f *Format, dst *Texels, data []byte, at *Offsets, outsi
 		avx2ReadTable2(f, dst, data, at, outside)
 	case wayTable4:
 		avx2ReadTable4(f, dst, data, at, outside)
+	case waySrgb8x1:
+		avx2ReadSrgb8x1(f, dst, data, at, outside)
+	case waySrgb8x2:
+		avx2ReadSrgb8x2(f, dst, data, at, outside)
+	case waySrgb8x4:
+		avx2ReadSrgb8x4(f, dst, data, at, outside)
+	case waySrgb8x4BGRA:
+		avx2ReadSrgb8x4BGRA(f, dst, data, at, outside)
 	}
 }
 
@@ -203,6 +211,14 @@ func avx2Quad(which way, f *Format, dst *Texels, data []byte, x, y *Pair, base *
 		avx2QuadTable2(f, dst, data, x, y, base)
 	case wayTable4:
 		avx2QuadTable4(f, dst, data, x, y, base)
+	case waySrgb8x1:
+		avx2QuadSrgb8x1(f, dst, data, x, y, base)
+	case waySrgb8x2:
+		avx2QuadSrgb8x2(f, dst, data, x, y, base)
+	case waySrgb8x4:
+		avx2QuadSrgb8x4(f, dst, data, x, y, base)
+	case waySrgb8x4BGRA:
+		avx2QuadSrgb8x4BGRA(f, dst, data, x, y, base)
 	}
 }
 
@@ -357,6 +373,14 @@ func avx512Read(which way, f *Format, dst *uint32, data []byte, x, y *PlanePairs
 		avx512ReadTable2(f, dst, data, x, y, n)
 	case wayTable4:
 		avx512ReadTable4(f, dst, data, x, y, n)
+	case waySrgb8x1:
+		avx512ReadSrgb8x1(f, dst, data, x, y, n)
+	case waySrgb8x2:
+		avx512ReadSrgb8x2(f, dst, data, x, y, n)
+	case waySrgb8x4:
+		avx512ReadSrgb8x4(f, dst, data, x, y, n)
+	case waySrgb8x4BGRA:
+		avx512ReadSrgb8x4BGRA(f, dst, data, x, y, n)
 	}
 }
 
@@ -414,6 +438,14 @@ func avx512Quad(which way, f *Format, dst *uint32, data []byte, x, y *PlanePairs
 		avx512QuadTable2(f, dst, data, x, y, n)
 	case wayTable4:
 		avx512QuadTable4(f, dst, data, x, y, n)
+	case waySrgb8x1:
+		avx512QuadSrgb8x1(f, dst, data, x, y, n)
+	case waySrgb8x2:
+		avx512QuadSrgb8x2(f, dst, data, x, y, n)
+	case waySrgb8x4:
+		avx512QuadSrgb8x4(f, dst, data, x, y, n)
+	case waySrgb8x4BGRA:
+		avx512QuadSrgb8x4BGRA(f, dst, data, x, y, n)
 	}
 }
 
@@ -689,6 +721,30 @@ func avx2ReadTable4(f *Format, dst *Texels, data []byte, at *Offsets, outside *T
 
 //go:noescape
 func avx2QuadTable4(f *Format, dst *Texels, data []byte, x, y *Pair, base *Offsets)
+
+//go:noescape
+func avx2ReadSrgb8x1(f *Format, dst *Texels, data []byte, at *Offsets, outside *Texels)
+
+//go:noescape
+func avx2QuadSrgb8x1(f *Format, dst *Texels, data []byte, x, y *Pair, base *Offsets)
+
+//go:noescape
+func avx2ReadSrgb8x2(f *Format, dst *Texels, data []byte, at *Offsets, outside *Texels)
+
+//go:noescape
+func avx2QuadSrgb8x2(f *Format, dst *Texels, data []byte, x, y *Pair, base *Offsets)
+
+//go:noescape
+func avx2ReadSrgb8x4(f *Format, dst *Texels, data []byte, at *Offsets, outside *Texels)
+
+//go:noescape
+func avx2QuadSrgb8x4(f *Format, dst *Texels, data []byte, x, y *Pair, base *Offsets)
+
+//go:noescape
+func avx2ReadSrgb8x4BGRA(f *Format, dst *Texels, data []byte, at *Offsets, outside *Texels)
+
+//go:noescape
+func avx2QuadSrgb8x4BGRA(f *Format, dst *Texels, data []byte, x, y *Pair, base *Offsets)
 
 //go:noescape
 func avx2EncodeUnorm8x1(to *[2]Lanes, src *Texels)
@@ -989,3 +1045,27 @@ func avx512ReadTable4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n i
 
 //go:noescape
 func avx512QuadTable4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSrgb8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSrgb8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSrgb8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSrgb8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSrgb8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSrgb8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadSrgb8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512QuadSrgb8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)

@@ -9396,6 +9396,1482 @@ TEXT ·avx2QuadTable4(SB), NOSPLIT, $128-64
 	VZEROUPPER
 	RET
 
+// func avx2ReadSrgb8x1(f *byte, dst *byte, data []byte, at *byte, outside *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2ReadSrgb8x1(SB), NOSPLIT, $128-56
+	MOVQ         f+0(FP), AX
+	MOVQ         at+40(FP), CX
+	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	VMOVDQU      (CX), Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTQ     Y0, Y1, Y1
+	VPANDN       Y0, Y1, Y0
+	VMOVDQU      Y0, (BX)
+	VMOVDQU      32(CX), Y0
+	VPXOR        Y3, Y3, Y3
+	VPCMPGTQ     Y0, Y3, Y3
+	VPANDN       Y0, Y3, Y0
+	VMOVDQU      Y0, 32(BX)
+	VSHUFPS      $0x88, Y3, Y1, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPXOR        X2, X2, X2
+	MOVQ         (BX), CX
+	VPINSRB      $0x00, (DX)(CX*1), X2, X2
+	MOVQ         8(BX), CX
+	VPINSRB      $0x04, (DX)(CX*1), X2, X2
+	MOVQ         16(BX), CX
+	VPINSRB      $0x08, (DX)(CX*1), X2, X2
+	MOVQ         24(BX), CX
+	VPINSRB      $0x0c, (DX)(CX*1), X2, X2
+	VPXOR        X1, X1, X1
+	MOVQ         32(BX), CX
+	VPINSRB      $0x00, (DX)(CX*1), X1, X1
+	MOVQ         40(BX), CX
+	VPINSRB      $0x04, (DX)(CX*1), X1, X1
+	MOVQ         48(BX), CX
+	VPINSRB      $0x08, (DX)(CX*1), X1, X1
+	MOVQ         56(BX), CX
+	VPINSRB      $0x0c, (DX)(CX*1), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVQ        32(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), CX
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
+	VMOVQ        40(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), CX
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
+	VMOVQ        48(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), CX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
+	VMOVQ        56(AX), X2
+	VPSRLD       X2, Y1, Y1
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
+	MOVQ         outside+48(FP), CX
+	MOVQ         dst+8(FP), AX
+	VBLENDVPS    Y0, (CX), Y3, Y1
+	VMOVUPS      Y1, (AX)
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
+	VMOVUPS      Y1, 32(AX)
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
+	VMOVUPS      Y1, 64(AX)
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2QuadSrgb8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2QuadSrgb8x1(SB), NOSPLIT, $128-64
+	MOVQ         f+0(FP), AX
+	MOVQ         x+40(FP), CX
+	MOVQ         y+48(FP), DX
+	MOVQ         base+56(FP), BX
+	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
+	VMOVDQU      (CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      32(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVQ         32(DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), R8
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), R8
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), R8
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
+	VMOVDQU      64(CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      96(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVQ         32(DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(CX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
+	VMULPS       128(CX), Y4, Y4
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VMOVDQU      (CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      32(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X1, X1
+	VPXOR        X5, X5, X5
+	MOVQ         32(DI), R8
+	VPINSRB      $0x00, (SI)(R8*1), X5, X5
+	MOVQ         40(DI), R8
+	VPINSRB      $0x04, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRB      $0x08, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRB      $0x0c, (SI)(R8*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y5
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y5, Y5
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y5, Y5
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
+	VMOVDQU      64(CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      96(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), BX
+	VPINSRB      $0x00, (SI)(BX*1), X1, X1
+	MOVQ         8(DI), BX
+	VPINSRB      $0x04, (SI)(BX*1), X1, X1
+	MOVQ         16(DI), BX
+	VPINSRB      $0x08, (SI)(BX*1), X1, X1
+	MOVQ         24(DI), BX
+	VPINSRB      $0x0c, (SI)(BX*1), X1, X1
+	VPXOR        X5, X5, X5
+	MOVQ         32(DI), BX
+	VPINSRB      $0x00, (SI)(BX*1), X5, X5
+	MOVQ         40(DI), BX
+	VPINSRB      $0x04, (SI)(BX*1), X5, X5
+	MOVQ         48(DI), BX
+	VPINSRB      $0x08, (SI)(BX*1), X5, X5
+	MOVQ         56(DI), BX
+	VPINSRB      $0x0c, (SI)(BX*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y1
+	VMOVQ        32(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
+	MOVQ         (AX), BX
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
+	VMOVQ        40(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
+	MOVQ         8(AX), BX
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
+	VMOVQ        48(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
+	MOVQ         16(AX), BX
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
+	VMOVQ        56(AX), X5
+	VPSRLD       X5, Y1, Y1
+	VPBROADCASTD 76(AX), Y5
+	VPAND        Y5, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
+	VMULPS       128(CX), Y1, Y1
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
+	VMULPS       128(CX), Y8, Y8
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
+	MOVQ         dst+8(FP), AX
+	VSUBPS       Y0, Y1, Y1
+	VMULPS       128(DX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VMOVUPS      Y0, 32(AX)
+	VSUBPS       Y4, Y8, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y4, Y0
+	VMOVUPS      Y0, 64(AX)
+	VSUBPS       Y2, Y5, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2ReadSrgb8x2(f *byte, dst *byte, data []byte, at *byte, outside *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2ReadSrgb8x2(SB), NOSPLIT, $128-56
+	MOVQ         f+0(FP), AX
+	MOVQ         at+40(FP), CX
+	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	VMOVDQU      (CX), Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTQ     Y0, Y1, Y1
+	VPANDN       Y0, Y1, Y0
+	VMOVDQU      Y0, (BX)
+	VMOVDQU      32(CX), Y0
+	VPXOR        Y3, Y3, Y3
+	VPCMPGTQ     Y0, Y3, Y3
+	VPANDN       Y0, Y3, Y0
+	VMOVDQU      Y0, 32(BX)
+	VSHUFPS      $0x88, Y3, Y1, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VPXOR        X2, X2, X2
+	MOVQ         (BX), CX
+	VPINSRW      $0x00, (DX)(CX*1), X2, X2
+	MOVQ         8(BX), CX
+	VPINSRW      $0x02, (DX)(CX*1), X2, X2
+	MOVQ         16(BX), CX
+	VPINSRW      $0x04, (DX)(CX*1), X2, X2
+	MOVQ         24(BX), CX
+	VPINSRW      $0x06, (DX)(CX*1), X2, X2
+	VPXOR        X1, X1, X1
+	MOVQ         32(BX), CX
+	VPINSRW      $0x00, (DX)(CX*1), X1, X1
+	MOVQ         40(BX), CX
+	VPINSRW      $0x02, (DX)(CX*1), X1, X1
+	MOVQ         48(BX), CX
+	VPINSRW      $0x04, (DX)(CX*1), X1, X1
+	MOVQ         56(BX), CX
+	VPINSRW      $0x06, (DX)(CX*1), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVQ        32(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), CX
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
+	VMOVQ        40(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), CX
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
+	VMOVQ        48(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), CX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
+	VMOVQ        56(AX), X2
+	VPSRLD       X2, Y1, Y1
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
+	MOVQ         outside+48(FP), CX
+	MOVQ         dst+8(FP), AX
+	VBLENDVPS    Y0, (CX), Y3, Y1
+	VMOVUPS      Y1, (AX)
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
+	VMOVUPS      Y1, 32(AX)
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
+	VMOVUPS      Y1, 64(AX)
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2QuadSrgb8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2QuadSrgb8x2(SB), NOSPLIT, $128-64
+	MOVQ         f+0(FP), AX
+	MOVQ         x+40(FP), CX
+	MOVQ         y+48(FP), DX
+	MOVQ         base+56(FP), BX
+	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
+	VMOVDQU      (CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      32(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVQ         32(DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), R8
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), R8
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), R8
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
+	VMOVDQU      64(CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      96(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVQ         32(DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X0, X0
+	MOVQ         40(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(CX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
+	VMULPS       128(CX), Y4, Y4
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VMOVDQU      (CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      32(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X1, X1
+	MOVQ         8(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X1, X1
+	VPXOR        X5, X5, X5
+	MOVQ         32(DI), R8
+	VPINSRW      $0x00, (SI)(R8*1), X5, X5
+	MOVQ         40(DI), R8
+	VPINSRW      $0x02, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRW      $0x04, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRW      $0x06, (SI)(R8*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y5
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y5, Y5
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y5, Y5
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
+	VMOVDQU      64(CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      96(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	VPXOR        X1, X1, X1
+	MOVQ         (DI), BX
+	VPINSRW      $0x00, (SI)(BX*1), X1, X1
+	MOVQ         8(DI), BX
+	VPINSRW      $0x02, (SI)(BX*1), X1, X1
+	MOVQ         16(DI), BX
+	VPINSRW      $0x04, (SI)(BX*1), X1, X1
+	MOVQ         24(DI), BX
+	VPINSRW      $0x06, (SI)(BX*1), X1, X1
+	VPXOR        X5, X5, X5
+	MOVQ         32(DI), BX
+	VPINSRW      $0x00, (SI)(BX*1), X5, X5
+	MOVQ         40(DI), BX
+	VPINSRW      $0x02, (SI)(BX*1), X5, X5
+	MOVQ         48(DI), BX
+	VPINSRW      $0x04, (SI)(BX*1), X5, X5
+	MOVQ         56(DI), BX
+	VPINSRW      $0x06, (SI)(BX*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y1
+	VMOVQ        32(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
+	MOVQ         (AX), BX
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
+	VMOVQ        40(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
+	MOVQ         8(AX), BX
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
+	VMOVQ        48(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
+	MOVQ         16(AX), BX
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
+	VMOVQ        56(AX), X5
+	VPSRLD       X5, Y1, Y1
+	VPBROADCASTD 76(AX), Y5
+	VPAND        Y5, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
+	VMULPS       128(CX), Y1, Y1
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
+	VMULPS       128(CX), Y8, Y8
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
+	MOVQ         dst+8(FP), AX
+	VSUBPS       Y0, Y1, Y1
+	VMULPS       128(DX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VMOVUPS      Y0, 32(AX)
+	VSUBPS       Y4, Y8, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y4, Y0
+	VMOVUPS      Y0, 64(AX)
+	VSUBPS       Y2, Y5, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2ReadSrgb8x4(f *byte, dst *byte, data []byte, at *byte, outside *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2ReadSrgb8x4(SB), NOSPLIT, $128-56
+	MOVQ         f+0(FP), AX
+	MOVQ         at+40(FP), CX
+	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	VMOVDQU      (CX), Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTQ     Y0, Y1, Y1
+	VPANDN       Y0, Y1, Y0
+	VMOVDQU      Y0, (BX)
+	VMOVDQU      32(CX), Y0
+	VPXOR        Y3, Y3, Y3
+	VPCMPGTQ     Y0, Y3, Y3
+	VPANDN       Y0, Y3, Y0
+	VMOVDQU      Y0, 32(BX)
+	VSHUFPS      $0x88, Y3, Y1, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	MOVQ         (BX), CX
+	VMOVD        (DX)(CX*1), X2
+	MOVQ         8(BX), CX
+	VPINSRD      $0x01, (DX)(CX*1), X2, X2
+	MOVQ         16(BX), CX
+	VPINSRD      $0x02, (DX)(CX*1), X2, X2
+	MOVQ         24(BX), CX
+	VPINSRD      $0x03, (DX)(CX*1), X2, X2
+	MOVQ         32(BX), CX
+	VMOVD        (DX)(CX*1), X1
+	MOVQ         40(BX), CX
+	VPINSRD      $0x01, (DX)(CX*1), X1, X1
+	MOVQ         48(BX), CX
+	VPINSRD      $0x02, (DX)(CX*1), X1, X1
+	MOVQ         56(BX), CX
+	VPINSRD      $0x03, (DX)(CX*1), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVQ        32(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), CX
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
+	VMOVQ        40(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), CX
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
+	VMOVQ        48(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), CX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
+	VMOVQ        56(AX), X2
+	VPSRLD       X2, Y1, Y1
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
+	MOVQ         outside+48(FP), CX
+	MOVQ         dst+8(FP), AX
+	VBLENDVPS    Y0, (CX), Y3, Y1
+	VMOVUPS      Y1, (AX)
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
+	VMOVUPS      Y1, 32(AX)
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
+	VMOVUPS      Y1, 64(AX)
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2QuadSrgb8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2QuadSrgb8x4(SB), NOSPLIT, $128-64
+	MOVQ         f+0(FP), AX
+	MOVQ         x+40(FP), CX
+	MOVQ         y+48(FP), DX
+	MOVQ         base+56(FP), BX
+	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
+	VMOVDQU      (CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      32(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), R8
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), R8
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), R8
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
+	VMOVDQU      64(CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      96(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(CX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
+	VMULPS       128(CX), Y4, Y4
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VMOVDQU      (CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      32(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X5
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y5
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y5, Y5
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y5, Y5
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
+	VMOVDQU      64(CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      96(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	MOVQ         (DI), BX
+	VMOVD        (SI)(BX*1), X1
+	MOVQ         8(DI), BX
+	VPINSRD      $0x01, (SI)(BX*1), X1, X1
+	MOVQ         16(DI), BX
+	VPINSRD      $0x02, (SI)(BX*1), X1, X1
+	MOVQ         24(DI), BX
+	VPINSRD      $0x03, (SI)(BX*1), X1, X1
+	MOVQ         32(DI), BX
+	VMOVD        (SI)(BX*1), X5
+	MOVQ         40(DI), BX
+	VPINSRD      $0x01, (SI)(BX*1), X5, X5
+	MOVQ         48(DI), BX
+	VPINSRD      $0x02, (SI)(BX*1), X5, X5
+	MOVQ         56(DI), BX
+	VPINSRD      $0x03, (SI)(BX*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y1
+	VMOVQ        32(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
+	MOVQ         (AX), BX
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
+	VMOVQ        40(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
+	MOVQ         8(AX), BX
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
+	VMOVQ        48(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
+	MOVQ         16(AX), BX
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
+	VMOVQ        56(AX), X5
+	VPSRLD       X5, Y1, Y1
+	VPBROADCASTD 76(AX), Y5
+	VPAND        Y5, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
+	VMULPS       128(CX), Y1, Y1
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
+	VMULPS       128(CX), Y8, Y8
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
+	MOVQ         dst+8(FP), AX
+	VSUBPS       Y0, Y1, Y1
+	VMULPS       128(DX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VMOVUPS      Y0, 32(AX)
+	VSUBPS       Y4, Y8, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y4, Y0
+	VMOVUPS      Y0, 64(AX)
+	VSUBPS       Y2, Y5, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2ReadSrgb8x4BGRA(f *byte, dst *byte, data []byte, at *byte, outside *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2ReadSrgb8x4BGRA(SB), NOSPLIT, $128-56
+	MOVQ         f+0(FP), AX
+	MOVQ         at+40(FP), CX
+	MOVQ         data_base+16(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	VMOVDQU      (CX), Y0
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTQ     Y0, Y1, Y1
+	VPANDN       Y0, Y1, Y0
+	VMOVDQU      Y0, (BX)
+	VMOVDQU      32(CX), Y0
+	VPXOR        Y3, Y3, Y3
+	VPCMPGTQ     Y0, Y3, Y3
+	VPANDN       Y0, Y3, Y0
+	VMOVDQU      Y0, 32(BX)
+	VSHUFPS      $0x88, Y3, Y1, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	MOVQ         (BX), CX
+	VMOVD        (DX)(CX*1), X2
+	MOVQ         8(BX), CX
+	VPINSRD      $0x01, (DX)(CX*1), X2, X2
+	MOVQ         16(BX), CX
+	VPINSRD      $0x02, (DX)(CX*1), X2, X2
+	MOVQ         24(BX), CX
+	VPINSRD      $0x03, (DX)(CX*1), X2, X2
+	MOVQ         32(BX), CX
+	VMOVD        (DX)(CX*1), X1
+	MOVQ         40(BX), CX
+	VPINSRD      $0x01, (DX)(CX*1), X1, X1
+	MOVQ         48(BX), CX
+	VPINSRD      $0x02, (DX)(CX*1), X1, X1
+	MOVQ         56(BX), CX
+	VPINSRD      $0x03, (DX)(CX*1), X1, X1
+	VINSERTI128  $0x01, X1, Y2, Y1
+	VMOVQ        32(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), CX
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (CX)(Y2*4), Y3
+	VMOVQ        40(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), CX
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (CX)(Y2*4), Y4
+	VMOVQ        48(AX), X2
+	VPSRLD       X2, Y1, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), CX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (CX)(Y2*4), Y5
+	VMOVQ        56(AX), X2
+	VPSRLD       X2, Y1, Y1
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (AX)(Y1*4), Y2
+	MOVQ         outside+48(FP), CX
+	MOVQ         dst+8(FP), AX
+	VBLENDVPS    Y0, (CX), Y3, Y1
+	VMOVUPS      Y1, (AX)
+	VBLENDVPS    Y0, 32(CX), Y4, Y1
+	VMOVUPS      Y1, 32(AX)
+	VBLENDVPS    Y0, 64(CX), Y5, Y1
+	VMOVUPS      Y1, 64(AX)
+	VBLENDVPS    Y0, 96(CX), Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2QuadSrgb8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, base *byte)
+// Requires: AVX, AVX2
+TEXT ·avx2QuadSrgb8x4BGRA(SB), NOSPLIT, $128-64
+	MOVQ         f+0(FP), AX
+	MOVQ         x+40(FP), CX
+	MOVQ         y+48(FP), DX
+	MOVQ         base+56(FP), BX
+	MOVQ         data_base+16(FP), SI
+	LEAQ         63(SP), DI
+	ANDQ         $-64, DI
+	VMOVDQU      (CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      32(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 64(AX), Y3
+	VPAND        Y3, Y2, Y2
+	MOVQ         (AX), R8
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y4, Y4, Y4
+	VPGATHERDD   Y4, (R8)(Y2*4), Y3
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 68(AX), Y4
+	VPAND        Y4, Y2, Y2
+	MOVQ         8(AX), R8
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VPGATHERDD   Y5, (R8)(Y2*4), Y4
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y2
+	VPBROADCASTD 72(AX), Y5
+	VPAND        Y5, Y2, Y2
+	MOVQ         16(AX), R8
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y2*4), Y5
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y2
+	VPAND        Y2, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y6, Y6, Y6
+	VPGATHERDD   Y6, (R8)(Y0*4), Y2
+	VMOVDQU      64(CX), Y0
+	VPADDQ       (DX), Y0, Y0
+	VPADDQ       (BX), Y0, Y0
+	VMOVDQU      Y0, (DI)
+	VMOVDQU      96(CX), Y0
+	VPADDQ       32(DX), Y0, Y0
+	VPADDQ       32(BX), Y0, Y0
+	VMOVDQU      Y0, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X0
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X0, X0
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X0, X0
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X0, X0
+	VINSERTI128  $0x01, X0, Y1, Y0
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y0, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y0, Y0
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y0, Y0
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y0*4), Y6
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(CX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VSUBPS       Y4, Y8, Y3
+	VMULPS       128(CX), Y3, Y3
+	VADDPS       Y3, Y4, Y3
+	VSUBPS       Y5, Y9, Y4
+	VMULPS       128(CX), Y4, Y4
+	VADDPS       Y4, Y5, Y4
+	VSUBPS       Y2, Y6, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VMOVDQU      (CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      32(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	MOVQ         (DI), R8
+	VMOVD        (SI)(R8*1), X1
+	MOVQ         8(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X1, X1
+	MOVQ         16(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X1, X1
+	MOVQ         24(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X1, X1
+	MOVQ         32(DI), R8
+	VMOVD        (SI)(R8*1), X5
+	MOVQ         40(DI), R8
+	VPINSRD      $0x01, (SI)(R8*1), X5, X5
+	MOVQ         48(DI), R8
+	VPINSRD      $0x02, (SI)(R8*1), X5, X5
+	MOVQ         56(DI), R8
+	VPINSRD      $0x03, (SI)(R8*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y5
+	VMOVQ        32(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 64(AX), Y7
+	VPAND        Y7, Y6, Y6
+	MOVQ         (AX), R8
+	VPXOR        Y7, Y7, Y7
+	VPCMPEQD     Y8, Y8, Y8
+	VPGATHERDD   Y8, (R8)(Y6*4), Y7
+	VMOVQ        40(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 68(AX), Y8
+	VPAND        Y8, Y6, Y6
+	MOVQ         8(AX), R8
+	VPXOR        Y8, Y8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPGATHERDD   Y9, (R8)(Y6*4), Y8
+	VMOVQ        48(AX), X1
+	VPSRLD       X1, Y5, Y6
+	VPBROADCASTD 72(AX), Y9
+	VPAND        Y9, Y6, Y6
+	MOVQ         16(AX), R8
+	VPXOR        Y9, Y9, Y9
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y6*4), Y9
+	VMOVQ        56(AX), X1
+	VPSRLD       X1, Y5, Y5
+	VPBROADCASTD 76(AX), Y6
+	VPAND        Y6, Y5, Y5
+	MOVQ         24(AX), R8
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y10, Y10, Y10
+	VPGATHERDD   Y10, (R8)(Y5*4), Y6
+	VMOVDQU      64(CX), Y5
+	VPADDQ       64(DX), Y5, Y5
+	VPADDQ       (BX), Y5, Y5
+	VMOVDQU      Y5, (DI)
+	VMOVDQU      96(CX), Y5
+	VPADDQ       96(DX), Y5, Y5
+	VPADDQ       32(BX), Y5, Y5
+	VMOVDQU      Y5, 32(DI)
+	MOVQ         (DI), BX
+	VMOVD        (SI)(BX*1), X1
+	MOVQ         8(DI), BX
+	VPINSRD      $0x01, (SI)(BX*1), X1, X1
+	MOVQ         16(DI), BX
+	VPINSRD      $0x02, (SI)(BX*1), X1, X1
+	MOVQ         24(DI), BX
+	VPINSRD      $0x03, (SI)(BX*1), X1, X1
+	MOVQ         32(DI), BX
+	VMOVD        (SI)(BX*1), X5
+	MOVQ         40(DI), BX
+	VPINSRD      $0x01, (SI)(BX*1), X5, X5
+	MOVQ         48(DI), BX
+	VPINSRD      $0x02, (SI)(BX*1), X5, X5
+	MOVQ         56(DI), BX
+	VPINSRD      $0x03, (SI)(BX*1), X5, X5
+	VINSERTI128  $0x01, X5, Y1, Y1
+	VMOVQ        32(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 64(AX), Y10
+	VPAND        Y10, Y5, Y5
+	MOVQ         (AX), BX
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERDD   Y11, (BX)(Y5*4), Y10
+	VMOVQ        40(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 68(AX), Y11
+	VPAND        Y11, Y5, Y5
+	MOVQ         8(AX), BX
+	VPXOR        Y11, Y11, Y11
+	VPCMPEQD     Y12, Y12, Y12
+	VPGATHERDD   Y12, (BX)(Y5*4), Y11
+	VMOVQ        48(AX), X5
+	VPSRLD       X5, Y1, Y5
+	VPBROADCASTD 72(AX), Y12
+	VPAND        Y12, Y5, Y5
+	MOVQ         16(AX), BX
+	VPXOR        Y12, Y12, Y12
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (BX)(Y5*4), Y12
+	VMOVQ        56(AX), X5
+	VPSRLD       X5, Y1, Y1
+	VPBROADCASTD 76(AX), Y5
+	VPAND        Y5, Y1, Y1
+	MOVQ         24(AX), AX
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y13, Y13, Y13
+	VPGATHERDD   Y13, (AX)(Y1*4), Y5
+	VSUBPS       Y7, Y10, Y1
+	VMULPS       128(CX), Y1, Y1
+	VADDPS       Y1, Y7, Y1
+	VSUBPS       Y8, Y11, Y7
+	VMULPS       128(CX), Y7, Y7
+	VADDPS       Y7, Y8, Y7
+	VSUBPS       Y9, Y12, Y8
+	VMULPS       128(CX), Y8, Y8
+	VADDPS       Y8, Y9, Y8
+	VSUBPS       Y6, Y5, Y5
+	VMULPS       128(CX), Y5, Y5
+	VADDPS       Y5, Y6, Y5
+	MOVQ         dst+8(FP), AX
+	VSUBPS       Y0, Y1, Y1
+	VMULPS       128(DX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VSUBPS       Y3, Y7, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y3, Y0
+	VMOVUPS      Y0, 32(AX)
+	VSUBPS       Y4, Y8, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y4, Y0
+	VMOVUPS      Y0, 64(AX)
+	VSUBPS       Y2, Y5, Y0
+	VMULPS       128(DX), Y0, Y0
+	VADDPS       Y0, Y2, Y0
+	VMOVUPS      Y0, 96(AX)
+	VZEROUPPER
+	RET
+
 // func avx2EncodeUnorm8x1(to *byte, src *byte)
 // Requires: AVX, AVX2
 TEXT ·avx2EncodeUnorm8x1(SB), NOSPLIT, $0-16
@@ -24471,5 +25947,2504 @@ read:
 	ADDQ         $+192, BX
 	DECQ         R8
 	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSrgb8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512ReadSrgb8x1(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z0, K1
+	VMOVDQU64    (R9), Z3
+	VPERMT2B     64(R9), Z0, Z3
+	VMOVDQU64    128(R9), Z4
+	VPERMT2B     192(R9), Z0, Z4
+	VMOVDQU8     Z4, K1, Z3
+	VMOVDQU64    256(R9), Z4
+	VPERMT2B     320(R9), Z0, Z4
+	VMOVDQU64    384(R9), Z5
+	VPERMT2B     448(R9), Z0, Z5
+	VMOVDQU8     Z5, K1, Z4
+	VMOVDQU64    512(R9), Z5
+	VPERMT2B     576(R9), Z0, Z5
+	VMOVDQU64    640(R9), Z6
+	VPERMT2B     704(R9), Z0, Z6
+	VMOVDQU8     Z6, K1, Z5
+	VMOVDQU64    768(R9), Z6
+	VPERMT2B     832(R9), Z0, Z6
+	VMOVDQU64    896(R9), Z7
+	VPERMT2B     960(R9), Z0, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VPSHUFB      byte0to0<>+0(SB), Z3, Z0
+	VPSHUFB      byte0to1<>+0(SB), Z4, Z3
+	VPSHUFB      byte0to2<>+0(SB), Z5, Z4
+	VPSHUFB      byte0to3<>+0(SB), Z6, Z5
+	VPTERNLOGD   $0xfe, Z4, Z3, Z0
+	VPORD        Z5, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(CX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(CX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         R8
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA byte0to0<>+0(SB)/4, $0x80808000
+DATA byte0to0<>+4(SB)/4, $0x80808004
+DATA byte0to0<>+8(SB)/4, $0x80808008
+DATA byte0to0<>+12(SB)/4, $0x8080800c
+DATA byte0to0<>+16(SB)/4, $0x80808000
+DATA byte0to0<>+20(SB)/4, $0x80808004
+DATA byte0to0<>+24(SB)/4, $0x80808008
+DATA byte0to0<>+28(SB)/4, $0x8080800c
+DATA byte0to0<>+32(SB)/4, $0x80808000
+DATA byte0to0<>+36(SB)/4, $0x80808004
+DATA byte0to0<>+40(SB)/4, $0x80808008
+DATA byte0to0<>+44(SB)/4, $0x8080800c
+DATA byte0to0<>+48(SB)/4, $0x80808000
+DATA byte0to0<>+52(SB)/4, $0x80808004
+DATA byte0to0<>+56(SB)/4, $0x80808008
+DATA byte0to0<>+60(SB)/4, $0x8080800c
+GLOBL byte0to0<>(SB), RODATA|NOPTR, $64
+
+DATA byte0to1<>+0(SB)/4, $0x80800080
+DATA byte0to1<>+4(SB)/4, $0x80800480
+DATA byte0to1<>+8(SB)/4, $0x80800880
+DATA byte0to1<>+12(SB)/4, $0x80800c80
+DATA byte0to1<>+16(SB)/4, $0x80800080
+DATA byte0to1<>+20(SB)/4, $0x80800480
+DATA byte0to1<>+24(SB)/4, $0x80800880
+DATA byte0to1<>+28(SB)/4, $0x80800c80
+DATA byte0to1<>+32(SB)/4, $0x80800080
+DATA byte0to1<>+36(SB)/4, $0x80800480
+DATA byte0to1<>+40(SB)/4, $0x80800880
+DATA byte0to1<>+44(SB)/4, $0x80800c80
+DATA byte0to1<>+48(SB)/4, $0x80800080
+DATA byte0to1<>+52(SB)/4, $0x80800480
+DATA byte0to1<>+56(SB)/4, $0x80800880
+DATA byte0to1<>+60(SB)/4, $0x80800c80
+GLOBL byte0to1<>(SB), RODATA|NOPTR, $64
+
+DATA byte0to2<>+0(SB)/4, $0x80008080
+DATA byte0to2<>+4(SB)/4, $0x80048080
+DATA byte0to2<>+8(SB)/4, $0x80088080
+DATA byte0to2<>+12(SB)/4, $0x800c8080
+DATA byte0to2<>+16(SB)/4, $0x80008080
+DATA byte0to2<>+20(SB)/4, $0x80048080
+DATA byte0to2<>+24(SB)/4, $0x80088080
+DATA byte0to2<>+28(SB)/4, $0x800c8080
+DATA byte0to2<>+32(SB)/4, $0x80008080
+DATA byte0to2<>+36(SB)/4, $0x80048080
+DATA byte0to2<>+40(SB)/4, $0x80088080
+DATA byte0to2<>+44(SB)/4, $0x800c8080
+DATA byte0to2<>+48(SB)/4, $0x80008080
+DATA byte0to2<>+52(SB)/4, $0x80048080
+DATA byte0to2<>+56(SB)/4, $0x80088080
+DATA byte0to2<>+60(SB)/4, $0x800c8080
+GLOBL byte0to2<>(SB), RODATA|NOPTR, $64
+
+DATA byte0to3<>+0(SB)/4, $0x00808080
+DATA byte0to3<>+4(SB)/4, $0x04808080
+DATA byte0to3<>+8(SB)/4, $0x08808080
+DATA byte0to3<>+12(SB)/4, $0x0c808080
+DATA byte0to3<>+16(SB)/4, $0x00808080
+DATA byte0to3<>+20(SB)/4, $0x04808080
+DATA byte0to3<>+24(SB)/4, $0x08808080
+DATA byte0to3<>+28(SB)/4, $0x0c808080
+DATA byte0to3<>+32(SB)/4, $0x00808080
+DATA byte0to3<>+36(SB)/4, $0x04808080
+DATA byte0to3<>+40(SB)/4, $0x08808080
+DATA byte0to3<>+44(SB)/4, $0x0c808080
+DATA byte0to3<>+48(SB)/4, $0x00808080
+DATA byte0to3<>+52(SB)/4, $0x04808080
+DATA byte0to3<>+56(SB)/4, $0x08808080
+DATA byte0to3<>+60(SB)/4, $0x0c808080
+GLOBL byte0to3<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadSrgb8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512QuadSrgb8x1(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000001<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z000000ff<>+0(SB), Z1, Z0
+	VPSRLD       $0x08, Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z000000ff<>+0(SB), Z3, Z2
+	VPSRLD       $0x08, Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      16(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      20(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      24(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X3, X3
+	MOVLQSX      28(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(DI), R9
+	VPINSRB      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      52(DI), R9
+	VPINSRB      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRB      $0x08, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRB      $0x0c, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z0, K1
+	VMOVDQU64    (R9), Z6
+	VPERMT2B     64(R9), Z0, Z6
+	VMOVDQU64    128(R9), Z7
+	VPERMT2B     192(R9), Z0, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VMOVDQU64    256(R9), Z7
+	VPERMT2B     320(R9), Z0, Z7
+	VMOVDQU64    384(R9), Z8
+	VPERMT2B     448(R9), Z0, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    512(R9), Z8
+	VPERMT2B     576(R9), Z0, Z8
+	VMOVDQU64    640(R9), Z9
+	VPERMT2B     704(R9), Z0, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VMOVDQU64    768(R9), Z9
+	VPERMT2B     832(R9), Z0, Z9
+	VMOVDQU64    896(R9), Z10
+	VPERMT2B     960(R9), Z0, Z10
+	VMOVDQU8     Z10, K1, Z9
+	VPSHUFB      byte0to0<>+0(SB), Z6, Z0
+	VPSHUFB      byte0to1<>+0(SB), Z7, Z6
+	VPSHUFB      byte0to2<>+0(SB), Z8, Z7
+	VPSHUFB      byte0to3<>+0(SB), Z9, Z8
+	VPTERNLOGD   $0xfe, Z7, Z6, Z0
+	VPORD        Z8, Z0, Z0
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z1, K1
+	VMOVDQU64    (R9), Z6
+	VPERMT2B     64(R9), Z1, Z6
+	VMOVDQU64    128(R9), Z7
+	VPERMT2B     192(R9), Z1, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VMOVDQU64    256(R9), Z7
+	VPERMT2B     320(R9), Z1, Z7
+	VMOVDQU64    384(R9), Z8
+	VPERMT2B     448(R9), Z1, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    512(R9), Z8
+	VPERMT2B     576(R9), Z1, Z8
+	VMOVDQU64    640(R9), Z9
+	VPERMT2B     704(R9), Z1, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VMOVDQU64    768(R9), Z9
+	VPERMT2B     832(R9), Z1, Z9
+	VMOVDQU64    896(R9), Z10
+	VPERMT2B     960(R9), Z1, Z10
+	VMOVDQU8     Z10, K1, Z9
+	VPSHUFB      byte0to0<>+0(SB), Z6, Z1
+	VPSHUFB      byte0to1<>+0(SB), Z7, Z6
+	VPSHUFB      byte0to2<>+0(SB), Z8, Z7
+	VPSHUFB      byte0to3<>+0(SB), Z9, Z8
+	VPTERNLOGD   $0xfe, Z7, Z6, Z1
+	VPORD        Z8, Z1, Z1
+	VMOVUPS      128(DX), Z6
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z6, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z2, K1
+	VMOVDQU64    (R9), Z1
+	VPERMT2B     64(R9), Z2, Z1
+	VMOVDQU64    128(R9), Z6
+	VPERMT2B     192(R9), Z2, Z6
+	VMOVDQU8     Z6, K1, Z1
+	VMOVDQU64    256(R9), Z6
+	VPERMT2B     320(R9), Z2, Z6
+	VMOVDQU64    384(R9), Z7
+	VPERMT2B     448(R9), Z2, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VMOVDQU64    512(R9), Z7
+	VPERMT2B     576(R9), Z2, Z7
+	VMOVDQU64    640(R9), Z8
+	VPERMT2B     704(R9), Z2, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    768(R9), Z8
+	VPERMT2B     832(R9), Z2, Z8
+	VMOVDQU64    896(R9), Z9
+	VPERMT2B     960(R9), Z2, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VPSHUFB      byte0to0<>+0(SB), Z1, Z1
+	VPSHUFB      byte0to1<>+0(SB), Z6, Z2
+	VPSHUFB      byte0to2<>+0(SB), Z7, Z6
+	VPSHUFB      byte0to3<>+0(SB), Z8, Z7
+	VPTERNLOGD   $0xfe, Z6, Z2, Z1
+	VPORD        Z7, Z1, Z1
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z3, K1
+	VMOVDQU64    (R9), Z2
+	VPERMT2B     64(R9), Z3, Z2
+	VMOVDQU64    128(R9), Z6
+	VPERMT2B     192(R9), Z3, Z6
+	VMOVDQU8     Z6, K1, Z2
+	VMOVDQU64    256(R9), Z6
+	VPERMT2B     320(R9), Z3, Z6
+	VMOVDQU64    384(R9), Z7
+	VPERMT2B     448(R9), Z3, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VMOVDQU64    512(R9), Z7
+	VPERMT2B     576(R9), Z3, Z7
+	VMOVDQU64    640(R9), Z8
+	VPERMT2B     704(R9), Z3, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    768(R9), Z8
+	VPERMT2B     832(R9), Z3, Z8
+	VMOVDQU64    896(R9), Z9
+	VPERMT2B     960(R9), Z3, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VPSHUFB      byte0to0<>+0(SB), Z2, Z2
+	VPSHUFB      byte0to1<>+0(SB), Z6, Z3
+	VPSHUFB      byte0to2<>+0(SB), Z7, Z6
+	VPSHUFB      byte0to3<>+0(SB), Z8, Z7
+	VPTERNLOGD   $0xfe, Z6, Z3, Z2
+	VPORD        Z7, Z2, Z2
+	VMOVUPS      128(DX), Z3
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      128(BX), Z2
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 1024(CX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(CX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         R8
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSrgb8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512ReadSrgb8x2(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	VPXOR        X1, X1, X1
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	VPXOR        X1, X1, X1
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z0, K1
+	VMOVDQU64    (R9), Z3
+	VPERMT2B     64(R9), Z0, Z3
+	VMOVDQU64    128(R9), Z4
+	VPERMT2B     192(R9), Z0, Z4
+	VMOVDQU8     Z4, K1, Z3
+	VMOVDQU64    256(R9), Z4
+	VPERMT2B     320(R9), Z0, Z4
+	VMOVDQU64    384(R9), Z5
+	VPERMT2B     448(R9), Z0, Z5
+	VMOVDQU8     Z5, K1, Z4
+	VMOVDQU64    512(R9), Z5
+	VPERMT2B     576(R9), Z0, Z5
+	VMOVDQU64    640(R9), Z6
+	VPERMT2B     704(R9), Z0, Z6
+	VMOVDQU8     Z6, K1, Z5
+	VMOVDQU64    768(R9), Z6
+	VPERMT2B     832(R9), Z0, Z6
+	VMOVDQU64    896(R9), Z7
+	VPERMT2B     960(R9), Z0, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VPSHUFB      byte0to0<>+0(SB), Z3, Z0
+	VPSHUFB      byte0to1<>+0(SB), Z4, Z7
+	VPSHUFB      byte0to2<>+0(SB), Z5, Z8
+	VPSHUFB      byte0to3<>+0(SB), Z6, Z9
+	VPTERNLOGD   $0xfe, Z8, Z7, Z0
+	VPORD        Z9, Z0, Z0
+	VPSHUFB      byte1to0<>+0(SB), Z3, Z3
+	VPSHUFB      byte1to1<>+0(SB), Z4, Z4
+	VPSHUFB      byte1to2<>+0(SB), Z5, Z5
+	VPSHUFB      byte1to3<>+0(SB), Z6, Z6
+	VPTERNLOGD   $0xfe, Z5, Z4, Z3
+	VPORD        Z6, Z3, Z3
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z3, 1024(CX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(CX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         R8
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA byte1to0<>+0(SB)/4, $0x80808001
+DATA byte1to0<>+4(SB)/4, $0x80808005
+DATA byte1to0<>+8(SB)/4, $0x80808009
+DATA byte1to0<>+12(SB)/4, $0x8080800d
+DATA byte1to0<>+16(SB)/4, $0x80808001
+DATA byte1to0<>+20(SB)/4, $0x80808005
+DATA byte1to0<>+24(SB)/4, $0x80808009
+DATA byte1to0<>+28(SB)/4, $0x8080800d
+DATA byte1to0<>+32(SB)/4, $0x80808001
+DATA byte1to0<>+36(SB)/4, $0x80808005
+DATA byte1to0<>+40(SB)/4, $0x80808009
+DATA byte1to0<>+44(SB)/4, $0x8080800d
+DATA byte1to0<>+48(SB)/4, $0x80808001
+DATA byte1to0<>+52(SB)/4, $0x80808005
+DATA byte1to0<>+56(SB)/4, $0x80808009
+DATA byte1to0<>+60(SB)/4, $0x8080800d
+GLOBL byte1to0<>(SB), RODATA|NOPTR, $64
+
+DATA byte1to1<>+0(SB)/4, $0x80800180
+DATA byte1to1<>+4(SB)/4, $0x80800580
+DATA byte1to1<>+8(SB)/4, $0x80800980
+DATA byte1to1<>+12(SB)/4, $0x80800d80
+DATA byte1to1<>+16(SB)/4, $0x80800180
+DATA byte1to1<>+20(SB)/4, $0x80800580
+DATA byte1to1<>+24(SB)/4, $0x80800980
+DATA byte1to1<>+28(SB)/4, $0x80800d80
+DATA byte1to1<>+32(SB)/4, $0x80800180
+DATA byte1to1<>+36(SB)/4, $0x80800580
+DATA byte1to1<>+40(SB)/4, $0x80800980
+DATA byte1to1<>+44(SB)/4, $0x80800d80
+DATA byte1to1<>+48(SB)/4, $0x80800180
+DATA byte1to1<>+52(SB)/4, $0x80800580
+DATA byte1to1<>+56(SB)/4, $0x80800980
+DATA byte1to1<>+60(SB)/4, $0x80800d80
+GLOBL byte1to1<>(SB), RODATA|NOPTR, $64
+
+DATA byte1to2<>+0(SB)/4, $0x80018080
+DATA byte1to2<>+4(SB)/4, $0x80058080
+DATA byte1to2<>+8(SB)/4, $0x80098080
+DATA byte1to2<>+12(SB)/4, $0x800d8080
+DATA byte1to2<>+16(SB)/4, $0x80018080
+DATA byte1to2<>+20(SB)/4, $0x80058080
+DATA byte1to2<>+24(SB)/4, $0x80098080
+DATA byte1to2<>+28(SB)/4, $0x800d8080
+DATA byte1to2<>+32(SB)/4, $0x80018080
+DATA byte1to2<>+36(SB)/4, $0x80058080
+DATA byte1to2<>+40(SB)/4, $0x80098080
+DATA byte1to2<>+44(SB)/4, $0x800d8080
+DATA byte1to2<>+48(SB)/4, $0x80018080
+DATA byte1to2<>+52(SB)/4, $0x80058080
+DATA byte1to2<>+56(SB)/4, $0x80098080
+DATA byte1to2<>+60(SB)/4, $0x800d8080
+GLOBL byte1to2<>(SB), RODATA|NOPTR, $64
+
+DATA byte1to3<>+0(SB)/4, $0x01808080
+DATA byte1to3<>+4(SB)/4, $0x05808080
+DATA byte1to3<>+8(SB)/4, $0x09808080
+DATA byte1to3<>+12(SB)/4, $0x0d808080
+DATA byte1to3<>+16(SB)/4, $0x01808080
+DATA byte1to3<>+20(SB)/4, $0x05808080
+DATA byte1to3<>+24(SB)/4, $0x09808080
+DATA byte1to3<>+28(SB)/4, $0x0d808080
+DATA byte1to3<>+32(SB)/4, $0x01808080
+DATA byte1to3<>+36(SB)/4, $0x05808080
+DATA byte1to3<>+40(SB)/4, $0x09808080
+DATA byte1to3<>+44(SB)/4, $0x0d808080
+DATA byte1to3<>+48(SB)/4, $0x01808080
+DATA byte1to3<>+52(SB)/4, $0x05808080
+DATA byte1to3<>+56(SB)/4, $0x09808080
+DATA byte1to3<>+60(SB)/4, $0x0d808080
+GLOBL byte1to3<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadSrgb8x2(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512QuadSrgb8x2(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000002<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z1
+	VPANDD       z0000ffff<>+0(SB), Z1, Z0
+	VPSRLD       $0x10, Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z3
+	VPANDD       z0000ffff<>+0(SB), Z3, Z2
+	VPSRLD       $0x10, Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X0, X0, X0
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X0, X0
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z5, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X1, X1, X1
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X1, X1
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z5, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X2, X2, X2
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X2, X2
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z5, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (DI)
+	VPXOR        X4, X4, X4
+	MOVLQSX      (DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      4(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      16(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      20(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      24(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      28(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y5
+	VPXOR        X4, X4, X4
+	MOVLQSX      32(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X4, X4
+	MOVLQSX      36(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X4, X4
+	VPXOR        X3, X3, X3
+	MOVLQSX      48(DI), R9
+	VPINSRW      $0x00, (SI)(R9*1), X3, X3
+	MOVLQSX      52(DI), R9
+	VPINSRW      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRW      $0x04, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRW      $0x06, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z5, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z0, K1
+	VMOVDQU64    (R9), Z6
+	VPERMT2B     64(R9), Z0, Z6
+	VMOVDQU64    128(R9), Z7
+	VPERMT2B     192(R9), Z0, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VMOVDQU64    256(R9), Z7
+	VPERMT2B     320(R9), Z0, Z7
+	VMOVDQU64    384(R9), Z8
+	VPERMT2B     448(R9), Z0, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    512(R9), Z8
+	VPERMT2B     576(R9), Z0, Z8
+	VMOVDQU64    640(R9), Z9
+	VPERMT2B     704(R9), Z0, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VMOVDQU64    768(R9), Z9
+	VPERMT2B     832(R9), Z0, Z9
+	VMOVDQU64    896(R9), Z10
+	VPERMT2B     960(R9), Z0, Z10
+	VMOVDQU8     Z10, K1, Z9
+	VPSHUFB      byte0to0<>+0(SB), Z6, Z0
+	VPSHUFB      byte0to1<>+0(SB), Z7, Z10
+	VPSHUFB      byte0to2<>+0(SB), Z8, Z11
+	VPSHUFB      byte0to3<>+0(SB), Z9, Z12
+	VPTERNLOGD   $0xfe, Z11, Z10, Z0
+	VPORD        Z12, Z0, Z0
+	VPSHUFB      byte1to0<>+0(SB), Z6, Z6
+	VPSHUFB      byte1to1<>+0(SB), Z7, Z7
+	VPSHUFB      byte1to2<>+0(SB), Z8, Z8
+	VPSHUFB      byte1to3<>+0(SB), Z9, Z9
+	VPTERNLOGD   $0xfe, Z8, Z7, Z6
+	VPORD        Z9, Z6, Z6
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z1, K1
+	VMOVDQU64    (R9), Z7
+	VPERMT2B     64(R9), Z1, Z7
+	VMOVDQU64    128(R9), Z8
+	VPERMT2B     192(R9), Z1, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    256(R9), Z8
+	VPERMT2B     320(R9), Z1, Z8
+	VMOVDQU64    384(R9), Z9
+	VPERMT2B     448(R9), Z1, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VMOVDQU64    512(R9), Z9
+	VPERMT2B     576(R9), Z1, Z9
+	VMOVDQU64    640(R9), Z10
+	VPERMT2B     704(R9), Z1, Z10
+	VMOVDQU8     Z10, K1, Z9
+	VMOVDQU64    768(R9), Z10
+	VPERMT2B     832(R9), Z1, Z10
+	VMOVDQU64    896(R9), Z11
+	VPERMT2B     960(R9), Z1, Z11
+	VMOVDQU8     Z11, K1, Z10
+	VPSHUFB      byte0to0<>+0(SB), Z7, Z1
+	VPSHUFB      byte0to1<>+0(SB), Z8, Z11
+	VPSHUFB      byte0to2<>+0(SB), Z9, Z12
+	VPSHUFB      byte0to3<>+0(SB), Z10, Z13
+	VPTERNLOGD   $0xfe, Z12, Z11, Z1
+	VPORD        Z13, Z1, Z1
+	VPSHUFB      byte1to0<>+0(SB), Z7, Z7
+	VPSHUFB      byte1to1<>+0(SB), Z8, Z8
+	VPSHUFB      byte1to2<>+0(SB), Z9, Z9
+	VPSHUFB      byte1to3<>+0(SB), Z10, Z10
+	VPTERNLOGD   $0xfe, Z9, Z8, Z7
+	VPORD        Z10, Z7, Z7
+	VMOVUPS      128(DX), Z8
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VSUBPS       Z6, Z7, Z1
+	VMULPS       Z8, Z1, Z1
+	VADDPS       Z1, Z6, Z1
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z2, K1
+	VMOVDQU64    (R9), Z6
+	VPERMT2B     64(R9), Z2, Z6
+	VMOVDQU64    128(R9), Z7
+	VPERMT2B     192(R9), Z2, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VMOVDQU64    256(R9), Z7
+	VPERMT2B     320(R9), Z2, Z7
+	VMOVDQU64    384(R9), Z8
+	VPERMT2B     448(R9), Z2, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    512(R9), Z8
+	VPERMT2B     576(R9), Z2, Z8
+	VMOVDQU64    640(R9), Z9
+	VPERMT2B     704(R9), Z2, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VMOVDQU64    768(R9), Z9
+	VPERMT2B     832(R9), Z2, Z9
+	VMOVDQU64    896(R9), Z10
+	VPERMT2B     960(R9), Z2, Z10
+	VMOVDQU8     Z10, K1, Z9
+	VPSHUFB      byte0to0<>+0(SB), Z6, Z2
+	VPSHUFB      byte0to1<>+0(SB), Z7, Z10
+	VPSHUFB      byte0to2<>+0(SB), Z8, Z11
+	VPSHUFB      byte0to3<>+0(SB), Z9, Z12
+	VPTERNLOGD   $0xfe, Z11, Z10, Z2
+	VPORD        Z12, Z2, Z2
+	VPSHUFB      byte1to0<>+0(SB), Z6, Z6
+	VPSHUFB      byte1to1<>+0(SB), Z7, Z7
+	VPSHUFB      byte1to2<>+0(SB), Z8, Z8
+	VPSHUFB      byte1to3<>+0(SB), Z9, Z9
+	VPTERNLOGD   $0xfe, Z8, Z7, Z6
+	VPORD        Z9, Z6, Z6
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z3, K1
+	VMOVDQU64    (R9), Z7
+	VPERMT2B     64(R9), Z3, Z7
+	VMOVDQU64    128(R9), Z8
+	VPERMT2B     192(R9), Z3, Z8
+	VMOVDQU8     Z8, K1, Z7
+	VMOVDQU64    256(R9), Z8
+	VPERMT2B     320(R9), Z3, Z8
+	VMOVDQU64    384(R9), Z9
+	VPERMT2B     448(R9), Z3, Z9
+	VMOVDQU8     Z9, K1, Z8
+	VMOVDQU64    512(R9), Z9
+	VPERMT2B     576(R9), Z3, Z9
+	VMOVDQU64    640(R9), Z10
+	VPERMT2B     704(R9), Z3, Z10
+	VMOVDQU8     Z10, K1, Z9
+	VMOVDQU64    768(R9), Z10
+	VPERMT2B     832(R9), Z3, Z10
+	VMOVDQU64    896(R9), Z11
+	VPERMT2B     960(R9), Z3, Z11
+	VMOVDQU8     Z11, K1, Z10
+	VPSHUFB      byte0to0<>+0(SB), Z7, Z3
+	VPSHUFB      byte0to1<>+0(SB), Z8, Z11
+	VPSHUFB      byte0to2<>+0(SB), Z9, Z12
+	VPSHUFB      byte0to3<>+0(SB), Z10, Z13
+	VPTERNLOGD   $0xfe, Z12, Z11, Z3
+	VPORD        Z13, Z3, Z3
+	VPSHUFB      byte1to0<>+0(SB), Z7, Z7
+	VPSHUFB      byte1to1<>+0(SB), Z8, Z8
+	VPSHUFB      byte1to2<>+0(SB), Z9, Z9
+	VPSHUFB      byte1to3<>+0(SB), Z10, Z10
+	VPTERNLOGD   $0xfe, Z9, Z8, Z7
+	VPORD        Z10, Z7, Z7
+	VMOVUPS      128(DX), Z8
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z8, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VSUBPS       Z6, Z7, Z3
+	VMULPS       Z8, Z3, Z3
+	VADDPS       Z3, Z6, Z3
+	VMOVUPS      128(BX), Z6
+	VSUBPS       Z0, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	VSUBPS       Z1, Z3, Z0
+	VMULPS       Z6, Z0, Z0
+	VADDPS       Z0, Z1, Z0
+	VMOVUPS      Z0, 1024(CX)
+	VPBROADCASTD z00000000<>+0(SB), Z0
+	VMOVUPS      Z0, 2048(CX)
+	VPBROADCASTD z3f800000<>+0(SB), Z0
+	VMOVUPS      Z0, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         R8
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSrgb8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512ReadSrgb8x4(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z0, K1
+	VMOVDQU64    (R9), Z3
+	VPERMT2B     64(R9), Z0, Z3
+	VMOVDQU64    128(R9), Z4
+	VPERMT2B     192(R9), Z0, Z4
+	VMOVDQU8     Z4, K1, Z3
+	VMOVDQU64    256(R9), Z4
+	VPERMT2B     320(R9), Z0, Z4
+	VMOVDQU64    384(R9), Z5
+	VPERMT2B     448(R9), Z0, Z5
+	VMOVDQU8     Z5, K1, Z4
+	VMOVDQU64    512(R9), Z5
+	VPERMT2B     576(R9), Z0, Z5
+	VMOVDQU64    640(R9), Z6
+	VPERMT2B     704(R9), Z0, Z6
+	VMOVDQU8     Z6, K1, Z5
+	VMOVDQU64    768(R9), Z6
+	VPERMT2B     832(R9), Z0, Z6
+	VMOVDQU64    896(R9), Z7
+	VPERMT2B     960(R9), Z0, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VPSHUFB      byte0to0<>+0(SB), Z3, Z7
+	VPSHUFB      byte0to1<>+0(SB), Z4, Z8
+	VPSHUFB      byte0to2<>+0(SB), Z5, Z9
+	VPSHUFB      byte0to3<>+0(SB), Z6, Z10
+	VPTERNLOGD   $0xfe, Z9, Z8, Z7
+	VPORD        Z10, Z7, Z7
+	VPSHUFB      byte1to0<>+0(SB), Z3, Z8
+	VPSHUFB      byte1to1<>+0(SB), Z4, Z9
+	VPSHUFB      byte1to2<>+0(SB), Z5, Z10
+	VPSHUFB      byte1to3<>+0(SB), Z6, Z11
+	VPTERNLOGD   $0xfe, Z10, Z9, Z8
+	VPORD        Z11, Z8, Z8
+	VPSHUFB      byte2to0<>+0(SB), Z3, Z3
+	VPSHUFB      byte2to1<>+0(SB), Z4, Z4
+	VPSHUFB      byte2to2<>+0(SB), Z5, Z5
+	VPSHUFB      byte2to3<>+0(SB), Z6, Z6
+	VPTERNLOGD   $0xfe, Z5, Z4, Z3
+	VPORD        Z6, Z3, Z3
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z4
+	VMOVUPS      Z7, (CX)
+	VMOVUPS      Z8, 1024(CX)
+	VMOVUPS      Z3, 2048(CX)
+	VMOVUPS      Z4, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         R8
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+DATA byte2to0<>+0(SB)/4, $0x80808002
+DATA byte2to0<>+4(SB)/4, $0x80808006
+DATA byte2to0<>+8(SB)/4, $0x8080800a
+DATA byte2to0<>+12(SB)/4, $0x8080800e
+DATA byte2to0<>+16(SB)/4, $0x80808002
+DATA byte2to0<>+20(SB)/4, $0x80808006
+DATA byte2to0<>+24(SB)/4, $0x8080800a
+DATA byte2to0<>+28(SB)/4, $0x8080800e
+DATA byte2to0<>+32(SB)/4, $0x80808002
+DATA byte2to0<>+36(SB)/4, $0x80808006
+DATA byte2to0<>+40(SB)/4, $0x8080800a
+DATA byte2to0<>+44(SB)/4, $0x8080800e
+DATA byte2to0<>+48(SB)/4, $0x80808002
+DATA byte2to0<>+52(SB)/4, $0x80808006
+DATA byte2to0<>+56(SB)/4, $0x8080800a
+DATA byte2to0<>+60(SB)/4, $0x8080800e
+GLOBL byte2to0<>(SB), RODATA|NOPTR, $64
+
+DATA byte2to1<>+0(SB)/4, $0x80800280
+DATA byte2to1<>+4(SB)/4, $0x80800680
+DATA byte2to1<>+8(SB)/4, $0x80800a80
+DATA byte2to1<>+12(SB)/4, $0x80800e80
+DATA byte2to1<>+16(SB)/4, $0x80800280
+DATA byte2to1<>+20(SB)/4, $0x80800680
+DATA byte2to1<>+24(SB)/4, $0x80800a80
+DATA byte2to1<>+28(SB)/4, $0x80800e80
+DATA byte2to1<>+32(SB)/4, $0x80800280
+DATA byte2to1<>+36(SB)/4, $0x80800680
+DATA byte2to1<>+40(SB)/4, $0x80800a80
+DATA byte2to1<>+44(SB)/4, $0x80800e80
+DATA byte2to1<>+48(SB)/4, $0x80800280
+DATA byte2to1<>+52(SB)/4, $0x80800680
+DATA byte2to1<>+56(SB)/4, $0x80800a80
+DATA byte2to1<>+60(SB)/4, $0x80800e80
+GLOBL byte2to1<>(SB), RODATA|NOPTR, $64
+
+DATA byte2to2<>+0(SB)/4, $0x80028080
+DATA byte2to2<>+4(SB)/4, $0x80068080
+DATA byte2to2<>+8(SB)/4, $0x800a8080
+DATA byte2to2<>+12(SB)/4, $0x800e8080
+DATA byte2to2<>+16(SB)/4, $0x80028080
+DATA byte2to2<>+20(SB)/4, $0x80068080
+DATA byte2to2<>+24(SB)/4, $0x800a8080
+DATA byte2to2<>+28(SB)/4, $0x800e8080
+DATA byte2to2<>+32(SB)/4, $0x80028080
+DATA byte2to2<>+36(SB)/4, $0x80068080
+DATA byte2to2<>+40(SB)/4, $0x800a8080
+DATA byte2to2<>+44(SB)/4, $0x800e8080
+DATA byte2to2<>+48(SB)/4, $0x80028080
+DATA byte2to2<>+52(SB)/4, $0x80068080
+DATA byte2to2<>+56(SB)/4, $0x800a8080
+DATA byte2to2<>+60(SB)/4, $0x800e8080
+GLOBL byte2to2<>(SB), RODATA|NOPTR, $64
+
+DATA byte2to3<>+0(SB)/4, $0x02808080
+DATA byte2to3<>+4(SB)/4, $0x06808080
+DATA byte2to3<>+8(SB)/4, $0x0a808080
+DATA byte2to3<>+12(SB)/4, $0x0e808080
+DATA byte2to3<>+16(SB)/4, $0x02808080
+DATA byte2to3<>+20(SB)/4, $0x06808080
+DATA byte2to3<>+24(SB)/4, $0x0a808080
+DATA byte2to3<>+28(SB)/4, $0x0e808080
+DATA byte2to3<>+32(SB)/4, $0x02808080
+DATA byte2to3<>+36(SB)/4, $0x06808080
+DATA byte2to3<>+40(SB)/4, $0x0a808080
+DATA byte2to3<>+44(SB)/4, $0x0e808080
+DATA byte2to3<>+48(SB)/4, $0x02808080
+DATA byte2to3<>+52(SB)/4, $0x06808080
+DATA byte2to3<>+56(SB)/4, $0x0a808080
+DATA byte2to3<>+60(SB)/4, $0x0e808080
+GLOBL byte2to3<>(SB), RODATA|NOPTR, $64
+
+// func avx512QuadSrgb8x4(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512QuadSrgb8x4(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      12(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      16(DI), R9
+	VMOVQ        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VMOVHPS      (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VMOVQ        (SI)(R9*1), X1
+	MOVLQSX      28(DI), R9
+	VMOVHPS      (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      44(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      48(DI), R9
+	VMOVQ        (SI)(R9*1), X1
+	MOVLQSX      52(DI), R9
+	VMOVHPS      (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VMOVQ        (SI)(R9*1), X0
+	MOVLQSX      60(DI), R9
+	VMOVHPS      (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      12(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      16(DI), R9
+	VMOVQ        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VMOVHPS      (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VMOVQ        (SI)(R9*1), X3
+	MOVLQSX      28(DI), R9
+	VMOVHPS      (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      44(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      48(DI), R9
+	VMOVQ        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VMOVHPS      (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VMOVQ        (SI)(R9*1), X2
+	MOVLQSX      60(DI), R9
+	VMOVHPS      (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X3
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z0, K1
+	VMOVDQU64   (R9), Z8
+	VPERMT2B    64(R9), Z0, Z8
+	VMOVDQU64   128(R9), Z9
+	VPERMT2B    192(R9), Z0, Z9
+	VMOVDQU8    Z9, K1, Z8
+	VMOVDQU64   256(R9), Z9
+	VPERMT2B    320(R9), Z0, Z9
+	VMOVDQU64   384(R9), Z10
+	VPERMT2B    448(R9), Z0, Z10
+	VMOVDQU8    Z10, K1, Z9
+	VMOVDQU64   512(R9), Z10
+	VPERMT2B    576(R9), Z0, Z10
+	VMOVDQU64   640(R9), Z11
+	VPERMT2B    704(R9), Z0, Z11
+	VMOVDQU8    Z11, K1, Z10
+	VMOVDQU64   768(R9), Z11
+	VPERMT2B    832(R9), Z0, Z11
+	VMOVDQU64   896(R9), Z12
+	VPERMT2B    960(R9), Z0, Z12
+	VMOVDQU8    Z12, K1, Z11
+	VPSHUFB     byte0to0<>+0(SB), Z8, Z12
+	VPSHUFB     byte0to1<>+0(SB), Z9, Z13
+	VPSHUFB     byte0to2<>+0(SB), Z10, Z14
+	VPSHUFB     byte0to3<>+0(SB), Z11, Z15
+	VPTERNLOGD  $0xfe, Z14, Z13, Z12
+	VPORD       Z15, Z12, Z12
+	VPSHUFB     byte1to0<>+0(SB), Z8, Z13
+	VPSHUFB     byte1to1<>+0(SB), Z9, Z14
+	VPSHUFB     byte1to2<>+0(SB), Z10, Z15
+	VPSHUFB     byte1to3<>+0(SB), Z11, Z16
+	VPTERNLOGD  $0xfe, Z15, Z14, Z13
+	VPORD       Z16, Z13, Z13
+	VPSHUFB     byte2to0<>+0(SB), Z8, Z8
+	VPSHUFB     byte2to1<>+0(SB), Z9, Z9
+	VPSHUFB     byte2to2<>+0(SB), Z10, Z10
+	VPSHUFB     byte2to3<>+0(SB), Z11, Z11
+	VPTERNLOGD  $0xfe, Z10, Z9, Z8
+	VPORD       Z11, Z8, Z8
+	VPSRLD      $0x18, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z9
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z9
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z1, K1
+	VMOVDQU64   (R9), Z0
+	VPERMT2B    64(R9), Z1, Z0
+	VMOVDQU64   128(R9), Z10
+	VPERMT2B    192(R9), Z1, Z10
+	VMOVDQU8    Z10, K1, Z0
+	VMOVDQU64   256(R9), Z10
+	VPERMT2B    320(R9), Z1, Z10
+	VMOVDQU64   384(R9), Z11
+	VPERMT2B    448(R9), Z1, Z11
+	VMOVDQU8    Z11, K1, Z10
+	VMOVDQU64   512(R9), Z11
+	VPERMT2B    576(R9), Z1, Z11
+	VMOVDQU64   640(R9), Z14
+	VPERMT2B    704(R9), Z1, Z14
+	VMOVDQU8    Z14, K1, Z11
+	VMOVDQU64   768(R9), Z14
+	VPERMT2B    832(R9), Z1, Z14
+	VMOVDQU64   896(R9), Z15
+	VPERMT2B    960(R9), Z1, Z15
+	VMOVDQU8    Z15, K1, Z14
+	VPSHUFB     byte0to0<>+0(SB), Z0, Z15
+	VPSHUFB     byte0to1<>+0(SB), Z10, Z16
+	VPSHUFB     byte0to2<>+0(SB), Z11, Z17
+	VPSHUFB     byte0to3<>+0(SB), Z14, Z18
+	VPTERNLOGD  $0xfe, Z17, Z16, Z15
+	VPORD       Z18, Z15, Z15
+	VPSHUFB     byte1to0<>+0(SB), Z0, Z16
+	VPSHUFB     byte1to1<>+0(SB), Z10, Z17
+	VPSHUFB     byte1to2<>+0(SB), Z11, Z18
+	VPSHUFB     byte1to3<>+0(SB), Z14, Z19
+	VPTERNLOGD  $0xfe, Z18, Z17, Z16
+	VPORD       Z19, Z16, Z16
+	VPSHUFB     byte2to0<>+0(SB), Z0, Z0
+	VPSHUFB     byte2to1<>+0(SB), Z10, Z10
+	VPSHUFB     byte2to2<>+0(SB), Z11, Z11
+	VPSHUFB     byte2to3<>+0(SB), Z14, Z14
+	VPTERNLOGD  $0xfe, Z11, Z10, Z0
+	VPORD       Z14, Z0, Z0
+	VPSRLD      $0x18, Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z10
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z10
+	VMOVUPS     128(DX), Z1
+	VSUBPS      Z12, Z15, Z11
+	VMULPS      Z1, Z11, Z11
+	VADDPS      Z11, Z12, Z11
+	VSUBPS      Z13, Z16, Z12
+	VMULPS      Z1, Z12, Z12
+	VADDPS      Z12, Z13, Z12
+	VSUBPS      Z8, Z0, Z0
+	VMULPS      Z1, Z0, Z0
+	VADDPS      Z0, Z8, Z0
+	VSUBPS      Z9, Z10, Z8
+	VMULPS      Z1, Z8, Z1
+	VADDPS      Z1, Z9, Z1
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z2, K1
+	VMOVDQU64   (R9), Z8
+	VPERMT2B    64(R9), Z2, Z8
+	VMOVDQU64   128(R9), Z9
+	VPERMT2B    192(R9), Z2, Z9
+	VMOVDQU8    Z9, K1, Z8
+	VMOVDQU64   256(R9), Z9
+	VPERMT2B    320(R9), Z2, Z9
+	VMOVDQU64   384(R9), Z10
+	VPERMT2B    448(R9), Z2, Z10
+	VMOVDQU8    Z10, K1, Z9
+	VMOVDQU64   512(R9), Z10
+	VPERMT2B    576(R9), Z2, Z10
+	VMOVDQU64   640(R9), Z13
+	VPERMT2B    704(R9), Z2, Z13
+	VMOVDQU8    Z13, K1, Z10
+	VMOVDQU64   768(R9), Z13
+	VPERMT2B    832(R9), Z2, Z13
+	VMOVDQU64   896(R9), Z14
+	VPERMT2B    960(R9), Z2, Z14
+	VMOVDQU8    Z14, K1, Z13
+	VPSHUFB     byte0to0<>+0(SB), Z8, Z14
+	VPSHUFB     byte0to1<>+0(SB), Z9, Z15
+	VPSHUFB     byte0to2<>+0(SB), Z10, Z16
+	VPSHUFB     byte0to3<>+0(SB), Z13, Z17
+	VPTERNLOGD  $0xfe, Z16, Z15, Z14
+	VPORD       Z17, Z14, Z14
+	VPSHUFB     byte1to0<>+0(SB), Z8, Z15
+	VPSHUFB     byte1to1<>+0(SB), Z9, Z16
+	VPSHUFB     byte1to2<>+0(SB), Z10, Z17
+	VPSHUFB     byte1to3<>+0(SB), Z13, Z18
+	VPTERNLOGD  $0xfe, Z17, Z16, Z15
+	VPORD       Z18, Z15, Z15
+	VPSHUFB     byte2to0<>+0(SB), Z8, Z8
+	VPSHUFB     byte2to1<>+0(SB), Z9, Z9
+	VPSHUFB     byte2to2<>+0(SB), Z10, Z10
+	VPSHUFB     byte2to3<>+0(SB), Z13, Z13
+	VPTERNLOGD  $0xfe, Z10, Z9, Z8
+	VPORD       Z13, Z8, Z8
+	VPSRLD      $0x18, Z2, Z2
+	VCVTDQ2PS   Z2, Z2
+	VMULPS      zaf7efeff<>+0(SB), Z2, Z9
+	VFMADD231PS z3b808081<>+0(SB), Z2, Z9
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z3, K1
+	VMOVDQU64   (R9), Z2
+	VPERMT2B    64(R9), Z3, Z2
+	VMOVDQU64   128(R9), Z10
+	VPERMT2B    192(R9), Z3, Z10
+	VMOVDQU8    Z10, K1, Z2
+	VMOVDQU64   256(R9), Z10
+	VPERMT2B    320(R9), Z3, Z10
+	VMOVDQU64   384(R9), Z13
+	VPERMT2B    448(R9), Z3, Z13
+	VMOVDQU8    Z13, K1, Z10
+	VMOVDQU64   512(R9), Z13
+	VPERMT2B    576(R9), Z3, Z13
+	VMOVDQU64   640(R9), Z16
+	VPERMT2B    704(R9), Z3, Z16
+	VMOVDQU8    Z16, K1, Z13
+	VMOVDQU64   768(R9), Z16
+	VPERMT2B    832(R9), Z3, Z16
+	VMOVDQU64   896(R9), Z17
+	VPERMT2B    960(R9), Z3, Z17
+	VMOVDQU8    Z17, K1, Z16
+	VPSHUFB     byte0to0<>+0(SB), Z2, Z17
+	VPSHUFB     byte0to1<>+0(SB), Z10, Z18
+	VPSHUFB     byte0to2<>+0(SB), Z13, Z19
+	VPSHUFB     byte0to3<>+0(SB), Z16, Z20
+	VPTERNLOGD  $0xfe, Z19, Z18, Z17
+	VPORD       Z20, Z17, Z17
+	VPSHUFB     byte1to0<>+0(SB), Z2, Z18
+	VPSHUFB     byte1to1<>+0(SB), Z10, Z19
+	VPSHUFB     byte1to2<>+0(SB), Z13, Z20
+	VPSHUFB     byte1to3<>+0(SB), Z16, Z21
+	VPTERNLOGD  $0xfe, Z20, Z19, Z18
+	VPORD       Z21, Z18, Z18
+	VPSHUFB     byte2to0<>+0(SB), Z2, Z2
+	VPSHUFB     byte2to1<>+0(SB), Z10, Z10
+	VPSHUFB     byte2to2<>+0(SB), Z13, Z13
+	VPSHUFB     byte2to3<>+0(SB), Z16, Z16
+	VPTERNLOGD  $0xfe, Z13, Z10, Z2
+	VPORD       Z16, Z2, Z2
+	VPSRLD      $0x18, Z3, Z3
+	VCVTDQ2PS   Z3, Z3
+	VMULPS      zaf7efeff<>+0(SB), Z3, Z10
+	VFMADD231PS z3b808081<>+0(SB), Z3, Z10
+	VMOVUPS     128(DX), Z3
+	VSUBPS      Z14, Z17, Z13
+	VMULPS      Z3, Z13, Z13
+	VADDPS      Z13, Z14, Z13
+	VSUBPS      Z15, Z18, Z14
+	VMULPS      Z3, Z14, Z14
+	VADDPS      Z14, Z15, Z14
+	VSUBPS      Z8, Z2, Z2
+	VMULPS      Z3, Z2, Z2
+	VADDPS      Z2, Z8, Z2
+	VSUBPS      Z9, Z10, Z8
+	VMULPS      Z3, Z8, Z3
+	VADDPS      Z3, Z9, Z3
+	VMOVUPS     128(BX), Z8
+	VSUBPS      Z11, Z13, Z9
+	VMULPS      Z8, Z9, Z9
+	VADDPS      Z9, Z11, Z9
+	VMOVUPS     Z9, (CX)
+	VSUBPS      Z12, Z14, Z9
+	VMULPS      Z8, Z9, Z9
+	VADDPS      Z9, Z12, Z9
+	VMOVUPS     Z9, 1024(CX)
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z8, Z2, Z2
+	VADDPS      Z2, Z0, Z0
+	VMOVUPS     Z0, 2048(CX)
+	VSUBPS      Z1, Z3, Z0
+	VMULPS      Z8, Z0, Z0
+	VADDPS      Z0, Z1, Z0
+	VMOVUPS     Z0, 3072(CX)
+	ADDQ        $+64, CX
+	ADDQ        $+192, DX
+	ADDQ        $+192, BX
+	DECQ        R8
+	JNZ         again1
+	VZEROUPPER
+	RET
+
+// func avx512ReadSrgb8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512ReadSrgb8x4BGRA(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y2
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y1, Y0
+	VINSERTI64X4 $0x01, Y0, Z2, Z0
+	MOVQ         80(AX), R9
+	VPMOVB2M     Z0, K1
+	VMOVDQU64    (R9), Z3
+	VPERMT2B     64(R9), Z0, Z3
+	VMOVDQU64    128(R9), Z4
+	VPERMT2B     192(R9), Z0, Z4
+	VMOVDQU8     Z4, K1, Z3
+	VMOVDQU64    256(R9), Z4
+	VPERMT2B     320(R9), Z0, Z4
+	VMOVDQU64    384(R9), Z5
+	VPERMT2B     448(R9), Z0, Z5
+	VMOVDQU8     Z5, K1, Z4
+	VMOVDQU64    512(R9), Z5
+	VPERMT2B     576(R9), Z0, Z5
+	VMOVDQU64    640(R9), Z6
+	VPERMT2B     704(R9), Z0, Z6
+	VMOVDQU8     Z6, K1, Z5
+	VMOVDQU64    768(R9), Z6
+	VPERMT2B     832(R9), Z0, Z6
+	VMOVDQU64    896(R9), Z7
+	VPERMT2B     960(R9), Z0, Z7
+	VMOVDQU8     Z7, K1, Z6
+	VPSHUFB      byte2to0<>+0(SB), Z3, Z7
+	VPSHUFB      byte2to1<>+0(SB), Z4, Z8
+	VPSHUFB      byte2to2<>+0(SB), Z5, Z9
+	VPSHUFB      byte2to3<>+0(SB), Z6, Z10
+	VPTERNLOGD   $0xfe, Z9, Z8, Z7
+	VPORD        Z10, Z7, Z7
+	VPSHUFB      byte1to0<>+0(SB), Z3, Z8
+	VPSHUFB      byte1to1<>+0(SB), Z4, Z9
+	VPSHUFB      byte1to2<>+0(SB), Z5, Z10
+	VPSHUFB      byte1to3<>+0(SB), Z6, Z11
+	VPTERNLOGD   $0xfe, Z10, Z9, Z8
+	VPORD        Z11, Z8, Z8
+	VPSHUFB      byte0to0<>+0(SB), Z3, Z3
+	VPSHUFB      byte0to1<>+0(SB), Z4, Z4
+	VPSHUFB      byte0to2<>+0(SB), Z5, Z5
+	VPSHUFB      byte0to3<>+0(SB), Z6, Z6
+	VPTERNLOGD   $0xfe, Z5, Z4, Z3
+	VPORD        Z6, Z3, Z3
+	VPSRLD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       zaf7efeff<>+0(SB), Z0, Z4
+	VFMADD231PS  z3b808081<>+0(SB), Z0, Z4
+	VMOVUPS      Z7, (CX)
+	VMOVUPS      Z8, 1024(CX)
+	VMOVUPS      Z3, 2048(CX)
+	VMOVUPS      Z4, 3072(CX)
+	ADDQ         $+64, CX
+	ADDQ         $+192, DX
+	ADDQ         $+192, BX
+	DECQ         R8
+	JNZ          again1
+	VZEROUPPER
+	RET
+
+// func avx512QuadSrgb8x4BGRA(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL
+TEXT ·avx512QuadSrgb8x4BGRA(SB), NOSPLIT, $128-64
+	MOVQ f+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ y+48(FP), BX
+	MOVQ data_base+16(FP), SI
+	LEAQ 63(SP), DI
+	ANDQ $-64, DI
+	MOVQ n+56(FP), R8
+
+again1:
+	VMOVDQU32    (DX), Z0
+	VPADDD       z00000004<>+0(SB), Z0, Z0
+	VPCMPD       $0x04, 64(DX), Z0, K1
+	KORTESTW     K1, K1
+	JNE          apart
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      12(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      16(DI), R9
+	VMOVQ        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VMOVHPS      (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VMOVQ        (SI)(R9*1), X1
+	MOVLQSX      28(DI), R9
+	VMOVHPS      (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI32X4 $0x01, X1, Y5, Y1
+	VSHUFPS      $0x88, Y1, Y0, Y6
+	VSHUFPS      $0xdd, Y1, Y0, Y7
+	MOVLQSX      32(DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      44(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      48(DI), R9
+	VMOVQ        (SI)(R9*1), X1
+	MOVLQSX      52(DI), R9
+	VMOVHPS      (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VMOVQ        (SI)(R9*1), X0
+	MOVLQSX      60(DI), R9
+	VMOVHPS      (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI32X4 $0x01, X0, Y5, Y2
+	VSHUFPS      $0x88, Y2, Y1, Y0
+	VSHUFPS      $0xdd, Y2, Y1, Y1
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VINSERTI64X4 $0x01, Y1, Z7, Z1
+	VMOVDQA32    Z0, Z0
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      12(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      16(DI), R9
+	VMOVQ        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VMOVHPS      (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VMOVQ        (SI)(R9*1), X3
+	MOVLQSX      28(DI), R9
+	VMOVHPS      (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI32X4 $0x01, X3, Y5, Y3
+	VSHUFPS      $0x88, Y3, Y2, Y6
+	VSHUFPS      $0xdd, Y3, Y2, Y7
+	MOVLQSX      32(DI), R9
+	VMOVQ        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VMOVHPS      (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VMOVQ        (SI)(R9*1), X5
+	MOVLQSX      44(DI), R9
+	VMOVHPS      (SI)(R9*1), X5, X5
+	MOVLQSX      48(DI), R9
+	VMOVQ        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VMOVHPS      (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VMOVQ        (SI)(R9*1), X2
+	MOVLQSX      60(DI), R9
+	VMOVHPS      (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI32X4 $0x01, X2, Y5, Y8
+	VSHUFPS      $0x88, Y8, Y3, Y2
+	VSHUFPS      $0xdd, Y8, Y3, Y3
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VINSERTI64X4 $0x01, Y3, Z7, Z3
+	VMOVDQA32    Z2, Z2
+	VMOVDQA32    Z3, Z3
+	JMP          read
+
+apart:
+	VMOVDQU32    (BX), Z0
+	VPADDD       (DX), Z0, Z0
+	VMOVDQU32    Z0, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X0
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X0, X0
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X0, X0
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X0, X0
+	VINSERTI32X4 $0x01, X0, Y4, Y0
+	VINSERTI64X4 $0x01, Y0, Z6, Z0
+	VMOVDQA32    Z0, Z0
+	VMOVDQU32    (BX), Z1
+	VPADDD       64(DX), Z1, Z1
+	VMOVDQU32    Z1, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X1
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X1, X1
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X1, X1
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X1, X1
+	VINSERTI32X4 $0x01, X1, Y4, Y1
+	VINSERTI64X4 $0x01, Y1, Z6, Z1
+	VMOVDQA32    Z1, Z1
+	VMOVDQU32    64(BX), Z2
+	VPADDD       (DX), Z2, Z2
+	VMOVDQU32    Z2, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X2
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X2, X2
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X2, X2
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X2, X2
+	VINSERTI32X4 $0x01, X2, Y4, Y2
+	VINSERTI64X4 $0x01, Y2, Z6, Z2
+	VMOVDQA32    Z2, Z2
+	VMOVDQU32    64(BX), Z3
+	VPADDD       64(DX), Z3, Z3
+	VMOVDQU32    Z3, (DI)
+	MOVLQSX      (DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      4(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      8(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      12(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      16(DI), R9
+	VMOVD        (SI)(R9*1), X3
+	MOVLQSX      20(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	MOVLQSX      24(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      28(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y6
+	MOVLQSX      32(DI), R9
+	VMOVD        (SI)(R9*1), X4
+	MOVLQSX      36(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X4, X4
+	MOVLQSX      40(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X4, X4
+	MOVLQSX      44(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X4, X4
+	MOVLQSX      48(DI), R9
+	VMOVD        (SI)(R9*1), X3
+	MOVLQSX      52(DI), R9
+	VPINSRD      $0x01, (SI)(R9*1), X3, X3
+	MOVLQSX      56(DI), R9
+	VPINSRD      $0x02, (SI)(R9*1), X3, X3
+	MOVLQSX      60(DI), R9
+	VPINSRD      $0x03, (SI)(R9*1), X3, X3
+	VINSERTI32X4 $0x01, X3, Y4, Y3
+	VINSERTI64X4 $0x01, Y3, Z6, Z3
+	VMOVDQA32    Z3, Z3
+
+read:
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z0, K1
+	VMOVDQU64   (R9), Z8
+	VPERMT2B    64(R9), Z0, Z8
+	VMOVDQU64   128(R9), Z9
+	VPERMT2B    192(R9), Z0, Z9
+	VMOVDQU8    Z9, K1, Z8
+	VMOVDQU64   256(R9), Z9
+	VPERMT2B    320(R9), Z0, Z9
+	VMOVDQU64   384(R9), Z10
+	VPERMT2B    448(R9), Z0, Z10
+	VMOVDQU8    Z10, K1, Z9
+	VMOVDQU64   512(R9), Z10
+	VPERMT2B    576(R9), Z0, Z10
+	VMOVDQU64   640(R9), Z11
+	VPERMT2B    704(R9), Z0, Z11
+	VMOVDQU8    Z11, K1, Z10
+	VMOVDQU64   768(R9), Z11
+	VPERMT2B    832(R9), Z0, Z11
+	VMOVDQU64   896(R9), Z12
+	VPERMT2B    960(R9), Z0, Z12
+	VMOVDQU8    Z12, K1, Z11
+	VPSHUFB     byte2to0<>+0(SB), Z8, Z12
+	VPSHUFB     byte2to1<>+0(SB), Z9, Z13
+	VPSHUFB     byte2to2<>+0(SB), Z10, Z14
+	VPSHUFB     byte2to3<>+0(SB), Z11, Z15
+	VPTERNLOGD  $0xfe, Z14, Z13, Z12
+	VPORD       Z15, Z12, Z12
+	VPSHUFB     byte1to0<>+0(SB), Z8, Z13
+	VPSHUFB     byte1to1<>+0(SB), Z9, Z14
+	VPSHUFB     byte1to2<>+0(SB), Z10, Z15
+	VPSHUFB     byte1to3<>+0(SB), Z11, Z16
+	VPTERNLOGD  $0xfe, Z15, Z14, Z13
+	VPORD       Z16, Z13, Z13
+	VPSHUFB     byte0to0<>+0(SB), Z8, Z8
+	VPSHUFB     byte0to1<>+0(SB), Z9, Z9
+	VPSHUFB     byte0to2<>+0(SB), Z10, Z10
+	VPSHUFB     byte0to3<>+0(SB), Z11, Z11
+	VPTERNLOGD  $0xfe, Z10, Z9, Z8
+	VPORD       Z11, Z8, Z8
+	VPSRLD      $0x18, Z0, Z0
+	VCVTDQ2PS   Z0, Z0
+	VMULPS      zaf7efeff<>+0(SB), Z0, Z9
+	VFMADD231PS z3b808081<>+0(SB), Z0, Z9
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z1, K1
+	VMOVDQU64   (R9), Z0
+	VPERMT2B    64(R9), Z1, Z0
+	VMOVDQU64   128(R9), Z10
+	VPERMT2B    192(R9), Z1, Z10
+	VMOVDQU8    Z10, K1, Z0
+	VMOVDQU64   256(R9), Z10
+	VPERMT2B    320(R9), Z1, Z10
+	VMOVDQU64   384(R9), Z11
+	VPERMT2B    448(R9), Z1, Z11
+	VMOVDQU8    Z11, K1, Z10
+	VMOVDQU64   512(R9), Z11
+	VPERMT2B    576(R9), Z1, Z11
+	VMOVDQU64   640(R9), Z14
+	VPERMT2B    704(R9), Z1, Z14
+	VMOVDQU8    Z14, K1, Z11
+	VMOVDQU64   768(R9), Z14
+	VPERMT2B    832(R9), Z1, Z14
+	VMOVDQU64   896(R9), Z15
+	VPERMT2B    960(R9), Z1, Z15
+	VMOVDQU8    Z15, K1, Z14
+	VPSHUFB     byte2to0<>+0(SB), Z0, Z15
+	VPSHUFB     byte2to1<>+0(SB), Z10, Z16
+	VPSHUFB     byte2to2<>+0(SB), Z11, Z17
+	VPSHUFB     byte2to3<>+0(SB), Z14, Z18
+	VPTERNLOGD  $0xfe, Z17, Z16, Z15
+	VPORD       Z18, Z15, Z15
+	VPSHUFB     byte1to0<>+0(SB), Z0, Z16
+	VPSHUFB     byte1to1<>+0(SB), Z10, Z17
+	VPSHUFB     byte1to2<>+0(SB), Z11, Z18
+	VPSHUFB     byte1to3<>+0(SB), Z14, Z19
+	VPTERNLOGD  $0xfe, Z18, Z17, Z16
+	VPORD       Z19, Z16, Z16
+	VPSHUFB     byte0to0<>+0(SB), Z0, Z0
+	VPSHUFB     byte0to1<>+0(SB), Z10, Z10
+	VPSHUFB     byte0to2<>+0(SB), Z11, Z11
+	VPSHUFB     byte0to3<>+0(SB), Z14, Z14
+	VPTERNLOGD  $0xfe, Z11, Z10, Z0
+	VPORD       Z14, Z0, Z0
+	VPSRLD      $0x18, Z1, Z1
+	VCVTDQ2PS   Z1, Z1
+	VMULPS      zaf7efeff<>+0(SB), Z1, Z10
+	VFMADD231PS z3b808081<>+0(SB), Z1, Z10
+	VMOVUPS     128(DX), Z1
+	VSUBPS      Z12, Z15, Z11
+	VMULPS      Z1, Z11, Z11
+	VADDPS      Z11, Z12, Z11
+	VSUBPS      Z13, Z16, Z12
+	VMULPS      Z1, Z12, Z12
+	VADDPS      Z12, Z13, Z12
+	VSUBPS      Z8, Z0, Z0
+	VMULPS      Z1, Z0, Z0
+	VADDPS      Z0, Z8, Z0
+	VSUBPS      Z9, Z10, Z8
+	VMULPS      Z1, Z8, Z1
+	VADDPS      Z1, Z9, Z1
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z2, K1
+	VMOVDQU64   (R9), Z8
+	VPERMT2B    64(R9), Z2, Z8
+	VMOVDQU64   128(R9), Z9
+	VPERMT2B    192(R9), Z2, Z9
+	VMOVDQU8    Z9, K1, Z8
+	VMOVDQU64   256(R9), Z9
+	VPERMT2B    320(R9), Z2, Z9
+	VMOVDQU64   384(R9), Z10
+	VPERMT2B    448(R9), Z2, Z10
+	VMOVDQU8    Z10, K1, Z9
+	VMOVDQU64   512(R9), Z10
+	VPERMT2B    576(R9), Z2, Z10
+	VMOVDQU64   640(R9), Z13
+	VPERMT2B    704(R9), Z2, Z13
+	VMOVDQU8    Z13, K1, Z10
+	VMOVDQU64   768(R9), Z13
+	VPERMT2B    832(R9), Z2, Z13
+	VMOVDQU64   896(R9), Z14
+	VPERMT2B    960(R9), Z2, Z14
+	VMOVDQU8    Z14, K1, Z13
+	VPSHUFB     byte2to0<>+0(SB), Z8, Z14
+	VPSHUFB     byte2to1<>+0(SB), Z9, Z15
+	VPSHUFB     byte2to2<>+0(SB), Z10, Z16
+	VPSHUFB     byte2to3<>+0(SB), Z13, Z17
+	VPTERNLOGD  $0xfe, Z16, Z15, Z14
+	VPORD       Z17, Z14, Z14
+	VPSHUFB     byte1to0<>+0(SB), Z8, Z15
+	VPSHUFB     byte1to1<>+0(SB), Z9, Z16
+	VPSHUFB     byte1to2<>+0(SB), Z10, Z17
+	VPSHUFB     byte1to3<>+0(SB), Z13, Z18
+	VPTERNLOGD  $0xfe, Z17, Z16, Z15
+	VPORD       Z18, Z15, Z15
+	VPSHUFB     byte0to0<>+0(SB), Z8, Z8
+	VPSHUFB     byte0to1<>+0(SB), Z9, Z9
+	VPSHUFB     byte0to2<>+0(SB), Z10, Z10
+	VPSHUFB     byte0to3<>+0(SB), Z13, Z13
+	VPTERNLOGD  $0xfe, Z10, Z9, Z8
+	VPORD       Z13, Z8, Z8
+	VPSRLD      $0x18, Z2, Z2
+	VCVTDQ2PS   Z2, Z2
+	VMULPS      zaf7efeff<>+0(SB), Z2, Z9
+	VFMADD231PS z3b808081<>+0(SB), Z2, Z9
+	MOVQ        80(AX), R9
+	VPMOVB2M    Z3, K1
+	VMOVDQU64   (R9), Z2
+	VPERMT2B    64(R9), Z3, Z2
+	VMOVDQU64   128(R9), Z10
+	VPERMT2B    192(R9), Z3, Z10
+	VMOVDQU8    Z10, K1, Z2
+	VMOVDQU64   256(R9), Z10
+	VPERMT2B    320(R9), Z3, Z10
+	VMOVDQU64   384(R9), Z13
+	VPERMT2B    448(R9), Z3, Z13
+	VMOVDQU8    Z13, K1, Z10
+	VMOVDQU64   512(R9), Z13
+	VPERMT2B    576(R9), Z3, Z13
+	VMOVDQU64   640(R9), Z16
+	VPERMT2B    704(R9), Z3, Z16
+	VMOVDQU8    Z16, K1, Z13
+	VMOVDQU64   768(R9), Z16
+	VPERMT2B    832(R9), Z3, Z16
+	VMOVDQU64   896(R9), Z17
+	VPERMT2B    960(R9), Z3, Z17
+	VMOVDQU8    Z17, K1, Z16
+	VPSHUFB     byte2to0<>+0(SB), Z2, Z17
+	VPSHUFB     byte2to1<>+0(SB), Z10, Z18
+	VPSHUFB     byte2to2<>+0(SB), Z13, Z19
+	VPSHUFB     byte2to3<>+0(SB), Z16, Z20
+	VPTERNLOGD  $0xfe, Z19, Z18, Z17
+	VPORD       Z20, Z17, Z17
+	VPSHUFB     byte1to0<>+0(SB), Z2, Z18
+	VPSHUFB     byte1to1<>+0(SB), Z10, Z19
+	VPSHUFB     byte1to2<>+0(SB), Z13, Z20
+	VPSHUFB     byte1to3<>+0(SB), Z16, Z21
+	VPTERNLOGD  $0xfe, Z20, Z19, Z18
+	VPORD       Z21, Z18, Z18
+	VPSHUFB     byte0to0<>+0(SB), Z2, Z2
+	VPSHUFB     byte0to1<>+0(SB), Z10, Z10
+	VPSHUFB     byte0to2<>+0(SB), Z13, Z13
+	VPSHUFB     byte0to3<>+0(SB), Z16, Z16
+	VPTERNLOGD  $0xfe, Z13, Z10, Z2
+	VPORD       Z16, Z2, Z2
+	VPSRLD      $0x18, Z3, Z3
+	VCVTDQ2PS   Z3, Z3
+	VMULPS      zaf7efeff<>+0(SB), Z3, Z10
+	VFMADD231PS z3b808081<>+0(SB), Z3, Z10
+	VMOVUPS     128(DX), Z3
+	VSUBPS      Z14, Z17, Z13
+	VMULPS      Z3, Z13, Z13
+	VADDPS      Z13, Z14, Z13
+	VSUBPS      Z15, Z18, Z14
+	VMULPS      Z3, Z14, Z14
+	VADDPS      Z14, Z15, Z14
+	VSUBPS      Z8, Z2, Z2
+	VMULPS      Z3, Z2, Z2
+	VADDPS      Z2, Z8, Z2
+	VSUBPS      Z9, Z10, Z8
+	VMULPS      Z3, Z8, Z3
+	VADDPS      Z3, Z9, Z3
+	VMOVUPS     128(BX), Z8
+	VSUBPS      Z11, Z13, Z9
+	VMULPS      Z8, Z9, Z9
+	VADDPS      Z9, Z11, Z9
+	VMOVUPS     Z9, (CX)
+	VSUBPS      Z12, Z14, Z9
+	VMULPS      Z8, Z9, Z9
+	VADDPS      Z9, Z12, Z9
+	VMOVUPS     Z9, 1024(CX)
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z8, Z2, Z2
+	VADDPS      Z2, Z0, Z0
+	VMOVUPS     Z0, 2048(CX)
+	VSUBPS      Z1, Z3, Z0
+	VMULPS      Z8, Z0, Z0
+	VADDPS      Z0, Z1, Z0
+	VMOVUPS     Z0, 3072(CX)
+	ADDQ        $+64, CX
+	ADDQ        $+192, DX
+	ADDQ        $+192, BX
+	DECQ        R8
+	JNZ         again1
 	VZEROUPPER
 	RET

@@ -12,6 +12,7 @@ import (
 const (
 	tablesShifts = 32
 	tablesMasks  = 64
+	tablesPlanes = 80
 )
 
 // decoder decodes a texel in each lane. raw holds what is read of each: a word or, of larger texels, several. Of the
@@ -147,7 +148,10 @@ func allDecoders() []decoder {
 	for _, bytes := range []int{1, 2, 4} {
 		all = append(all, decoder{fmt.Sprintf("Table%d", bytes), bytes, true, one, tables})
 	}
-	return all
+	for _, n := range []int{1, 2, 4} {
+		all = append(all, decoder{fmt.Sprintf("Srgb8x%d", n), n, true, one, srgbs([]int{0, 1, 2, 3}[:n])})
+	}
+	return append(all, decoder{"Srgb8x4BGRA", 4, true, one, srgbs([]int{2, 1, 0, 3})})
 }
 
 // halves decodes 16-bit floats.
@@ -212,6 +216,49 @@ func tables(g *generator, raw []vector, format reg.GPVirtual) (c [4]vector) {
 		g.VPGATHERDD(g.ones(), entries, c[i])
 	}
 	return c
+}
+
+// srgbs decodes bytes, of which those of red, green and blue are sRGB; order has the byte of each component. Vectors of 512
+// bits look up all bytes of their texels at once, and have each byte of the floats for itself.
+func srgbs(order []int) func(g *generator, raw []vector, format reg.GPVirtual) [4]vector {
+	return func(g *generator, raw []vector, format reg.GPVirtual) (c [4]vector) {
+		if !g.wide {
+			return tables(g, raw, format)
+		}
+		const bytes, register = 256, 64
+		planes, upper := g.GP64(), g.K()
+		g.MOVQ(at(format, tablesPlanes), planes)
+		g.VPMOVB2M(raw[0], upper)
+		var found [4]vector
+		for i := range found {
+			var halves [2]vector
+			for half := range halves {
+				from := bytes*i + 2*register*half
+				halves[half] = g.z(g.VMOVDQU64, at(planes, from))
+				g.VPERMT2B(at(planes, from+register), raw[0], halves[half])
+			}
+			g.VMOVDQU8(halves[1], upper, halves[0])
+			found[i] = halves[0]
+		}
+		for slot, from := range order {
+			if slot == 3 {
+				c[slot] = g.field(raw[0], 8*from, 8, unorm)
+				continue
+			}
+			var parts [4]vector
+			for i, plane := range found {
+				parts[i] = g.z(g.VPSHUFB, g.listed(fmt.Sprintf("byte%dto%d", from, i), func(word int) uint32 {
+					const nothing = 0x80
+					place := uint32(nothing * 0x01010101)
+					return place&^(0xff<<(8*i)) | uint32(4*(word%4)+from)<<(8*i)
+				}), plane)
+			}
+			const anyOf = 0xfe
+			g.VPTERNLOGD(operand.U8(anyOf), parts[2], parts[1], parts[0])
+			c[slot] = g.z(g.VPORD, parts[3], parts[0])
+		}
+		return c
+	}
 }
 
 // load reads texels at eight offsets: the words of each, in lanes.
