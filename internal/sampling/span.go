@@ -74,6 +74,11 @@ func (r *Routine) newPlane() *plane {
 // Spans says whether SampleSpan can be called for lookups by HasOffset, HasBias, HasMinLod and Compare all false.
 func (r *Routine) Spans() bool { return r != nil && r.plane != nil }
 
+// Derivatives says whether SampleSpan reads Dx and Dy.
+func (r *Routine) Derivatives() bool {
+	return r.levels != firstLevel && r.instruction.mode == LodGradient
+}
+
 // SampleSpan is Sample for so many lanes. It gives false where it can't: derivatives may be such that only Sample has
 // their level of detail.
 func (r *Routine) SampleSpan(s *Span, n int) bool {

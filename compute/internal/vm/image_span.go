@@ -66,7 +66,7 @@ func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) 
 	for axis, r := range op.Coordinate {
 		w.spanOperand(s.Coordinates[axis][:], r, first, chunks)
 	}
-	if op.Lod.Size == 0 {
+	if op.Lod.Size == 0 && b.routine.Derivatives() {
 		for axis := range 2 {
 			w.spanOperand(s.Dx[axis][:], op.GradX[axis], first, chunks)
 			w.spanOperand(s.Dy[axis][:], op.GradY[axis], first, chunks)
@@ -83,19 +83,35 @@ func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) 
 		}
 		return
 	}
+	w.spanResults(b.routine, op, first, chunks)
+}
+
+// spanResults copies what a span has found to the active lanes of registers.
+func (w *worker) spanResults(routine *sampling.Routine, op *program.ImageOp, first, chunks int) {
+	var active [spanChunks]sampling.Mask
+	full := w.active.full()
+	for chunk := range chunks {
+		if !full {
+			active[chunk] = w.activeLanes(first + chunk)
+		}
+	}
 	for c, r := range op.Dst {
 		if r.Size == 0 {
 			continue
 		}
-		from := b.routine.Component(s, c)[:chunks*kernel.Width]
-		to := w.words(r, first, chunks)
-		if w.active.full() {
+		from, to := routine.Component(w.span, c)[:chunks*kernel.Width], w.words(r, first, chunks)
+		if full {
 			copy(to, from)
 			continue
 		}
-		for chunk := range chunks {
-			for active := w.activeLanes(first + chunk); active != 0; active &= active - 1 {
-				lane := chunk*kernel.Width + bits.TrailingZeros8(uint8(active))
+		for chunk, lanes := range active[:chunks] {
+			at := chunk * kernel.Width
+			if lanes == sampling.All {
+				*(*[kernel.Width]uint32)(to[at:]) = [kernel.Width]uint32(from[at:])
+				continue
+			}
+			for ; lanes != 0; lanes &= lanes - 1 {
+				lane := at + bits.TrailingZeros8(uint8(lanes))
 				to[lane] = from[lane]
 			}
 		}
