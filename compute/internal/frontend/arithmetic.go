@@ -350,3 +350,26 @@ func (c *compiler) extended(op spirv.Op, t *spirv.Type, a, b ir.Value) (low, hig
 	}
 	return c.int2(kernel.MulI32, t, a, b), c.int2(h, t, a, b)
 }
+
+// finite says whether no float of the shader counts as infinite or as no number: that holds where nothing in the module
+// asks for more (chapter "Precision and Operation of SPIR-V Instructions", and SPV_KHR_float_controls). A shader that
+// looks for such numbers gets them, too, though it can't rely on that.
+func (c *compiler) finite() bool {
+	if c.usage.specials {
+		return false
+	}
+	for _, i := range c.entry.Modes {
+		switch spirv.ExecutionMode(i.Operands[1]) {
+		case spirv.ExecutionModeSignedZeroInfNanPreserve, spirv.ExecutionModeFPFastMathDefault:
+			return false
+		}
+	}
+	for _, list := range c.module.Decorations {
+		for _, d := range list {
+			if d.Kind == spirv.DecorationNoContraction || d.Kind == spirv.DecorationFPFastMathMode {
+				return false
+			}
+		}
+	}
+	return true
+}

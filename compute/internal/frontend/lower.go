@@ -206,6 +206,7 @@ func (c *compiler) prepare() {
 	c.g.Memories, c.contents = append(c.g.Memories, ir.Memory{}), append(c.contents, content{})
 	c.functions = w.reached.Take(len(c.module.Functions))
 	c.usage = c.analyse()
+	c.g.Finite = c.finite()
 }
 
 // steps counts steps.

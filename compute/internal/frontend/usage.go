@@ -31,6 +31,7 @@ type usage struct {
 	tables []*spirv.Constant // by ID: what a function variable holds, if it is only one constant
 	// Stores that nobody can tell apart: through pointers that are themselves variable, or addresses.
 	anywhere []spirv.StorageClass
+	specials bool // something asks for infinite floats, or for what is no number
 }
 
 // A choice among this many scalars at most is made with selects instead of memory.
@@ -56,6 +57,14 @@ func (c *compiler) root(id uint32) spirv.ID {
 	}
 }
 
+// source is the variable from which a value has just been loaded, or the value.
+func (c *compiler) source(id uint32) uint32 {
+	if d := c.module.Definitions[id]; d != nil && d.Op == spirv.OpLoad {
+		return d.Operands[0]
+	}
+	return id
+}
+
 func (c *compiler) analyse() *usage {
 	bound := len(c.module.Definitions)
 	u := &usage{flags: c.space.bytes.Take(bound), tables: c.space.tables.Take(bound)}
@@ -68,6 +77,10 @@ func (c *compiler) analyse() *usage {
 		for _, b := range f.cfg.Order {
 			for _, i := range f.Blocks[b].Instructions {
 				switch i.Op {
+				case spirv.OpIsNan, spirv.OpIsInf:
+					u.specials = true
+				case spirv.OpFOrdEqual, spirv.OpFUnordEqual, spirv.OpFOrdNotEqual, spirv.OpFUnordNotEqual:
+					u.specials = u.specials || c.source(i.Operands[0]) == c.source(i.Operands[1])
 				case spirv.OpAccessChain, spirv.OpInBoundsAccessChain, spirv.OpPtrAccessChain, spirv.OpInBoundsPtrAccessChain:
 					flags := c.chainFlags(i)
 					u.flags[c.root(i.Operands[0])] |= flags

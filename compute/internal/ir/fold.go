@@ -61,6 +61,14 @@ func (g *Graph) fold(n *Node) Value {
 		if o.is[1] && o.known[1]&31 == 0 {
 			return o.a
 		}
+	case kernel.MulF32, kernel.MulF64, kernel.AddF32, kernel.AddF64:
+		switch {
+		case !g.Finite:
+		case o.is[0]:
+			return foldFinite(n, o.known[0], o.a, o.b)
+		case o.is[1]:
+			return foldFinite(n, o.known[1], o.b, o.a)
+		}
 	case kernel.DivF32:
 		if k, ok := reciprocal(uint32(o.known[1])); ok && o.is[1] {
 			return g.Op2(kernel.MulF32, o.a, g.C32(k))
@@ -227,6 +235,23 @@ func reciprocal(float uint32) (uint32, bool) {
 		return 0, false
 	}
 	return float&(1<<31) | (254-exponent)<<23, true
+}
+
+// foldFinite folds products with 0 and 1 and sums with 0, of which no operand is infinite or no number: one operand is
+// known, and x is the other one.
+func foldFinite(n *Node, known uint64, constant, x Value) Value {
+	zero, one := known&^(1<<63) == 0, known == math.Float64bits(1)
+	if !n.Wide {
+		zero, one = uint32(known)&^(1<<31) == 0, uint32(known) == math.Float32bits(1)
+	}
+	product := n.Op == kernel.MulF32 || n.Op == kernel.MulF64
+	switch {
+	case product && zero:
+		return constant
+	case product && one, !product && zero:
+		return x
+	}
+	return 0
 }
 
 // foldSelect folds selections. A selection between a value and what its condition is anyway becomes And or Or.

@@ -85,6 +85,7 @@ type Graph struct {
 	filled    int
 	copied    uint32 // versions of memory that copies of loops have
 	Zero      Value  // the 32-bit constant 0
+	Finite    bool   // no float counts as infinite or as no number, and the sign of a 0 doesn't count
 	Budget    *budget.Budget
 	space     *workspace
 	Watch     *Watcher // nil: nobody looks
