@@ -15,6 +15,7 @@ type stage struct {
 	*ir.Stage
 	numbers map[ir.Variable]int // of inputs
 	outputs []output
+	others  map[ofOther]ir.Value
 }
 
 // output is a variable of storage class Output.
@@ -228,10 +229,25 @@ const (
 	quadBelow = 2
 )
 
-// quad gives a value of another lane of the quad.
+// ofOther is a value of another lane of the quad, in a block.
+type ofOther struct {
+	block int32
+	op    spirv.Op
+	value ir.Value
+	arg   uint32
+}
+
+// quad gives a value of another lane of the quad. A block has each of them once, since the same lanes are active in all
+// of it.
 func (c *compiler) quad(op spirv.Op, v ir.Value, arg uint32) ir.Value {
-	x := ir.SubgroupCall{Typ: &spirv.Type{Kind: spirv.TypeFloat, Width: 32}}
-	return c.subgroup(op, x, c.one(v).scalars, c.g.C32(arg), []bool{false})[0]
+	key := ofOther{c.g.Current, op, v, arg}
+	other, ok := c.stage.others[key]
+	if !ok {
+		x := ir.SubgroupCall{Typ: &spirv.Type{Kind: spirv.TypeFloat, Width: 32}}
+		other = c.subgroup(op, x, c.one(v).scalars, c.g.C32(arg), []bool{false})[0]
+		put(&c.stage.others, key, other)
+	}
+	return other
 }
 
 // derivative is that of a 32-bit float in a direction, quadRight or quadBelow. A coarse one is the same in a whole
@@ -322,8 +338,26 @@ func (c *compiler) implicitLevel(b *imageBuilder, t *spirv.Type) {
 		axes = 3
 	}
 	for _, v := range b.CallOperands[ir.PartCoordinate][:axes] {
+		v = c.withoutShift(v)
 		b.Put(ir.PartGradX, c.derivative(v, quadRight, true))
 		b.Put(ir.PartGradY, c.derivative(v, quadBelow, true))
+	}
+}
+
+// withoutShift is a coordinate without what is added to it in all lanes alike, which has no derivative: lookups around a
+// place have the derivatives of that.
+func (c *compiler) withoutShift(v ir.Value) ir.Value {
+	for {
+		c.steps(1)
+		n := &c.g.Nodes[v]
+		switch {
+		case n.Op == kernel.AddF32 && c.g.Alike(n.Args[1]), n.Op == kernel.SubF32 && c.g.Alike(n.Args[1]):
+			v = n.Args[0]
+		case n.Op == kernel.AddF32 && c.g.Alike(n.Args[0]):
+			v = n.Args[1]
+		default:
+			return v
+		}
 	}
 }
 

@@ -55,6 +55,30 @@ func uniformBuiltin(n *Node) bool {
 	return k == spirv.BuiltInNumWorkgroups || k == spirv.BuiltInWorkgroupId || k == spirv.BuiltInDeviceIndex
 }
 
+// alikeDepth is how many operations Alike follows a value through.
+const alikeDepth = 4
+
+// Alike says, before findVarying has run, whether a value is known to be the same in all lanes: what is made of constants
+// and of memory at such places.
+func (g *Graph) Alike(v Value) bool { return g.alike(v, alikeDepth) }
+
+func (g *Graph) alike(v Value, depth int) bool {
+	n := &g.Nodes[v]
+	g.steps(1)
+	switch {
+	case n.Op == ops.Const:
+		return true
+	case depth == 0, !ops.Of(n.Op).Computes && !(ops.IsMemory(n.Op) && ops.Loads(n.Op)):
+		return false
+	}
+	for _, a := range n.Args {
+		if a != 0 && !g.alike(a, depth-1) {
+			return false
+		}
+	}
+	return n.Base == 0 || g.alike(n.Base, depth-1)
+}
+
 // seenVarying says whether a value varies as it is seen in block b: that of a loop which lanes leave at different times
 // does so behind the loop.
 func (g *Graph) seenVarying(b int32, v Value) bool {
