@@ -2,6 +2,7 @@ package compute
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"farside/compute/internal/vmtest"
@@ -89,6 +90,31 @@ void main() {
 					t.Errorf("lane %d: %v, though it takes part or doesn't", lane, got)
 				case c != 2 && got != 1:
 					t.Errorf("lane %d: component %d is %v", lane, c, got)
+				}
+			}
+		}
+	})
+}
+
+// TestDerivativesOnce: lookups around a place have the derivatives of that place, which needs each other lane once, and
+// components that nobody reads are not looked up.
+func TestDerivativesOnce(t *testing.T) {
+	eachWay(t, "frag", `#version 450
+layout(location = 0) out vec4 color;
+layout(set = 0, binding = 0) uniform sampler2D image;
+layout(push_constant) uniform Block { vec2 texel; };
+void main() {
+	vec2 at = gl_FragCoord.xy / 8;
+	color.xy = texture(image, at).xy + texture(image, at + texel).xy + texture(image, vec2(0.5, 2.0) + at).xy;
+	color.zw = texture(image, at - 3.0 * texel).xy * dFdxCoarse(at);
+}`, func(t *testing.T, p *Program) {
+		if got := strings.Count(p.String(), "OpGroupNonUniformQuadBroadcast"); got != 2*3 {
+			t.Errorf("%d values of other lanes, want those of three lanes for two coordinates\n%s", got, p)
+		}
+		for _, op := range p.Images {
+			for c, r := range op.Dst {
+				if used := r.Size != 0; used != (c < 2) {
+					t.Errorf("component %d is used: %v\n%s", c, used, p)
 				}
 			}
 		}

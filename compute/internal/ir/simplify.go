@@ -472,8 +472,8 @@ func (g *Graph) dropDead() {
 		blk := &g.Blocks[b]
 		unused := func(v Value) bool {
 			n := &g.Nodes[v]
-			if n.Op == ops.Result && g.Nodes[n.Args[0]].Used {
-				n.Used = true // a call writes all of its results
+			if call := &g.Nodes[n.Args[0]]; n.Op == ops.Result && call.Op != ops.Image && call.Used {
+				n.Used = true // these calls write all of their results
 			}
 			return !n.Used
 		}

@@ -89,10 +89,11 @@ func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) 
 // spanResults copies what a span has found to the active lanes of registers.
 func (w *worker) spanResults(routine *sampling.Routine, op *program.ImageOp, first, chunks int) {
 	var active [spanChunks]sampling.Mask
-	full := w.active.full()
+	whole := 0 // so many chunks from the first on have all lanes
 	for chunk := range chunks {
-		if !full {
-			active[chunk] = w.activeLanes(first + chunk)
+		active[chunk] = w.activeLanes(first + chunk)
+		if whole == chunk && active[chunk] == sampling.All {
+			whole++
 		}
 	}
 	for c, r := range op.Dst {
@@ -100,12 +101,9 @@ func (w *worker) spanResults(routine *sampling.Routine, op *program.ImageOp, fir
 			continue
 		}
 		from, to := routine.Component(w.span, c)[:chunks*kernel.Width], w.words(r, first, chunks)
-		if full {
-			copy(to, from)
-			continue
-		}
-		for chunk, lanes := range active[:chunks] {
-			at := chunk * kernel.Width
+		copy(to, from[:whole*kernel.Width])
+		for chunk, lanes := range active[whole:chunks] {
+			at := (whole + chunk) * kernel.Width
 			if lanes == sampling.All {
 				*(*[kernel.Width]uint32)(to[at:]) = [kernel.Width]uint32(from[at:])
 				continue
