@@ -162,10 +162,10 @@ docs: ## rewrite docs/environment.md and the table of docs/strict.md from the dr
 	$(GO) run ./internal/finding/table docs/strict.md
 
 .PHONY: bench
-bench: ## set up, build, compare with lavapipe and run the packages' benchmarks
+bench: ## set up, build, compare with lavapipe and run the packages' benchmarks (VKMARK=vkmark HEADLESS=manifest)
 	@scripts/setup.sh bench
 	@$(MAKE) build
-	$(GO) run ./conformance/bench
+	$(GO) run ./conformance/bench $(if $(VKMARK),-vkmark $(call quote,$(VKMARK)) -headless $(call quote,$(HEADLESS)))
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: cts

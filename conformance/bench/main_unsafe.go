@@ -46,6 +46,10 @@ func main() {
 	least := flag.Bool("least", false,
 		"compare the least of each, not the medians: for a machine that does other work too")
 	pattern := flag.String("row", "", "measure only the rows whose item matches this regular expression")
+	var scenes vkmark
+	flag.StringVar(&scenes.program, "vkmark", "", "measure this vkmark's scenes, too; needs -headless")
+	flag.StringVar(&scenes.lavapipe, "headless", "",
+		"the manifest of a lavapipe with VK_EXT_headless_surface, which vkmark's scenes are compared with")
 	flag.Parse()
 	var err error
 	switch os.Getenv("FARSIDE_BENCH_ROLE") {
@@ -62,7 +66,7 @@ func main() {
 	case "graphics":
 		err = graphicsMain()
 	case "measure":
-		err = measure(*output, *check, *least, *pattern)
+		err = measure(*output, *check, *least, *pattern, &scenes)
 	default:
 		err = rerun(*manifest, *before, *pattern)
 	}
@@ -392,7 +396,10 @@ func selected(rows []row, pattern *regexp.Regexp) []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return !pattern.MatchString(r.item) })
 }
 
-func measure(output string, check, least bool, pattern string) error {
+func measure(output string, check, least bool, pattern string, scenes *vkmark) error {
+	if (scenes.program == "") != (scenes.lavapipe == "") {
+		return errors.New("-vkmark and -headless go together")
+	}
 	if output != "" && (pattern != "" || least) {
 		return errors.New("-o writes the medians of all rows, so it goes neither with -row nor with -least")
 	}
@@ -401,8 +408,8 @@ func measure(output string, check, least bool, pattern string) error {
 		return fmt.Errorf("-row: %w", err)
 	}
 	plain, compute := selected(slices.Concat(plainRows(), verbsRows()), items), selected(computeRows(), items)
-	graphics := selected(graphicsRows(), items)
-	if len(plain)+len(compute)+len(graphics) == 0 {
+	graphics, marks := selected(graphicsRows(), items), selected(scenes.rows(), items)
+	if len(plain)+len(compute)+len(graphics)+len(marks) == 0 {
 		return fmt.Errorf("-row: no row matches %q", pattern)
 	}
 	l, err := openLoops()
@@ -432,7 +439,7 @@ func measure(output string, check, least bool, pattern string) error {
 		}
 		drivers = append(drivers, d)
 	}
-	rows := slices.Concat(plain, compute, graphics)
+	rows := slices.Concat(plain, compute, graphics, marks)
 	all := newSamples(rows)
 	if len(plain) > 0 {
 		err = measureAll(drivers, l, all)
@@ -444,6 +451,9 @@ func measure(output string, check, least bool, pattern string) error {
 		return err
 	}
 	if err := sampleGraphics(pattern, all); err != nil {
+		return err
+	}
+	if err := scenes.sample(all); err != nil {
 		return err
 	}
 	values := all.medians()

@@ -164,7 +164,7 @@ rows "map + touch" count that too. memset and memcpy work on the memory of the b
 copies. Peers use memory of another process; what they move is compared with memcpy over the same mapping, and, from
 another host over loopback, with as many connections of crypto/tls and nothing around them. What shaders write was
 compared between the drivers. Rows of verbs are of programs on the stand-in for libibverbs, and say nothing about an
-adapter.
+adapter. vkmark's rows are there if it is given: medians of %d runs of a second, each in a process of its own.
 
 Written by `+"`go run ./conformance/bench -o docs/benchmarks.md`"+`.
 [benchmark-notes.md](benchmark-notes.md) says what bounds rows that miss.
@@ -173,7 +173,7 @@ Machine: %s, %d logical processors, Linux %s, %s.
 Compared: %s.
 
 %s
-`, rounds, processor(), runtime.NumCPU(), kernel, runtime.Version(), versions, strings.Join(table, "\n"))
+`, rounds, vkmarkRounds, processor(), runtime.NumCPU(), kernel, runtime.Version(), versions, strings.Join(table, "\n"))
 }
 
 func processor() string {
