@@ -54,6 +54,17 @@ func (p *PlaneLods) Lods(to *SpanWords, dx, dy *[2]SpanWords, lanes int) bool {
 	return avx512Lods(&to[0], &dx[0][0], &dy[0][0], p, (lanes+atOnce-1)/atOnce) != 0
 }
 
+// Footprints is what several samples along the longer derivative of each lane need: the logarithm of the shorter one, or
+// of a part of the longer one if that makes more than most samples, how many samples there are, as floats, where they
+// start along two axes, and how far apart they are. It gives the most samples of a lane, and 0 and any numbers where Lods
+// gives false.
+func (p *PlaneLods) Footprints(lods, samples *SpanWords, start, step, coordinates, dx, dy *[2]SpanWords, most float64,
+	lanes int) int {
+	const atOnce = 32
+	return int(avx512Footprints(&lods[0], &samples[0], &start[0][0], &step[0][0], &coordinates[0][0], &dx[0][0], &dy[0][0],
+		p, max(most, 1), (lanes+atOnce-1)/atOnce))
+}
+
 // Levels finds the levels that levels of detail ask for, without the bias and bounds: the first one, and if there is
 // one between two a second with the weight of it. It says whether any lane's weight is more than 0.
 func (p *PlaneLods) Levels(first, second, weights, lods *SpanWords, lanes int) bool {

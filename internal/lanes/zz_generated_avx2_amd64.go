@@ -834,6 +834,9 @@ func avx512Layers(to *PlanePairs, z, levels *uint32, a *PlaneAxis, n int)
 func avx512Lods(to, dx, dy *uint32, p *PlaneLods, n int) uint8
 
 //go:noescape
+func avx512Footprints(lods, samples, start, step, coordinates, dx, dy *uint32, p *PlaneLods, most float64, n int) uint32
+
+//go:noescape
 func avx512Levels(high, low, between, lods *uint32, p *PlaneLods, n int) uint8
 
 //go:noescape

@@ -27,10 +27,10 @@ func footprint(squares *[2]float64, most float64) (lod float32, samples, along i
 	return float32(log2(longest/float64(ratio*ratio)) / 2), int(math.Ceil(ratio)), along
 }
 
-// track is where samples along a derivative begin, and how far apart they are: the n-th of so many, from 1 on, is n
-// steps from the start.
-func track(at, longer float32, samples int) (start, step float32) {
-	return at - float32(longer*0.5), longer / float32(samples+1)
+// track is how far before a place samples along a derivative begin, and how far apart they are: the n-th of so many,
+// from 1 on, is n steps from the start.
+func track(longer float32, samples int) (back, step float32) {
+	return longer * 0.5, longer / float32(samples+1)
 }
 
 // anisotropic samples several places along the longer derivative, so that the level of detail can be that of the
@@ -81,8 +81,8 @@ func (p *work) moveTo(n int, all Mask, at *[4]Lanes, wide *[3]lanes.Places) {
 				p.u[axis][i] = wide[axis][i] + float64(longer*(float64(n)/float64(samples+1)-0.5))
 				continue
 			}
-			start, step := track(float(at[axis][i]), float32(longer), samples)
-			p.q.Coordinates[axis][i] = bits(start + float32(step*float32(n)))
+			back, step := track(float32(longer), samples)
+			p.q.Coordinates[axis][i] = bits(float(at[axis][i]) - back + float32(step*float32(n)))
 		}
 	}
 }
@@ -98,37 +98,8 @@ type footprints struct {
 // footprints is footprint of the lanes of a span, all of which it keeps. It says how many samples the lane has that
 // has most, and 0 if a derivative is infinite or no number.
 func (r *Routine) footprints(s *Span, n int) (most int) {
-	f, lods := &s.footprints, &r.plane.lods
-	var samples int
-	var longer [2]float32
-	for i := range n {
-		before := max(i-1, 0)
-		if i == 0 || s.Dx[0][i] != s.Dx[0][before] || s.Dx[1][i] != s.Dx[1][before] || s.Dy[0][i] != s.Dy[0][before] ||
-			s.Dy[1][i] != s.Dy[1][before] {
-			var squares [2]float64
-			for n, d := range [2]*[2]lanes.SpanWords{&s.Dx, &s.Dy} {
-				x, y := float64(float(d[0][i]))*lods.Width, float64(float(d[1][i]))*lods.Height
-				squares[n] = float64(x*x) + float64(y*y)
-			}
-			if !(squares[0]+squares[1] <= math.MaxFloat64) {
-				return 0
-			}
-			var lod float32
-			var along int
-			lod, samples, along = footprint(&squares, r.sampler.anisotropy)
-			d := [2]*[2]lanes.SpanWords{&s.Dx, &s.Dy}[along]
-			longer, s.Lod[i] = [2]float32{float(d[0][i]), float(d[1][i])}, bits(lod)
-			most = max(most, samples)
-		} else {
-			s.Lod[i] = s.Lod[before]
-		}
-		f.samples[i] = bits(float32(samples))
-		for axis, l := range longer {
-			start, step := track(float(s.Coordinates[axis][i]), l, samples)
-			f.start[axis][i], f.step[axis][i] = bits(start), bits(step)
-		}
-	}
-	return most
+	f, places := &s.footprints, (*[2]lanes.SpanWords)(s.Coordinates[:2])
+	return r.plane.lods.Footprints(&s.Lod, &f.samples, &f.start, &f.step, places, &s.Dx, &s.Dy, r.sampler.anisotropy, n)
 }
 
 // anisotropicSpan is anisotropic for a span whose levels are chosen, and in which footprints has found at most so many

@@ -3,7 +3,11 @@ package main
 import "github.com/mmcloughlin/avo/operand"
 
 // Predicates of VCMPPS: unequal or a NaN.
-const notEqual = operand.U8(0x04)
+// What VCMPPS and VCMPPD compare by.
+const (
+	notEqual = operand.U8(0x04)
+	greater  = operand.U8(0x1e)
+)
 
 // lerp is a + (b-a)*w, each step rounded.
 func (g *generator) lerp(a, b vector, w operand.Op) vector {

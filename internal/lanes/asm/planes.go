@@ -38,6 +38,7 @@ func (g *generator) planes() {
 	}
 	g.planeLayers()
 	g.planeLods()
+	g.planeFootprints()
 	g.planeLevels()
 	g.spanMix()
 	g.spanPlaces()
@@ -248,9 +249,23 @@ func (g *generator) planeLods() {
 	to, dx, dy, p := g.pointer("to"), g.pointer("dx"), g.pointer("dy"), g.pointer("p")
 	n := g.GP64()
 	g.Load(g.Param("n"), n)
-	l := &logarithm{generator: g, bad: g.GP32(), width: g.z(g.VBROADCASTSD, at(p, lodsWidth)),
-		height: g.z(g.VBROADCASTSD, at(p, lodsHeight))}
-	g.XORL(l.bad, l.bad)
+	l := g.logarithm(p)
+	g.eachQuad(n, dx, dy, []reg.GPVirtual{to}, func(d [4]vector) []vector {
+		first, second := l.squares(d)
+		return []vector{l.half(l.z(l.VMAXPD, second, first), first, second)}
+	}, func(_ int, v vector, place func(reg.GPVirtual) operand.Mem) { g.VMOVUPS(v, place(to)) })
+	good := g.GP8()
+	g.TESTL(l.bad, l.bad)
+	g.SETEQ(good)
+	g.Store(good, g.ReturnIndex(0))
+	g.end()
+}
+
+// eachQuad goes through the derivatives of 32 lanes n times: compute gives some results for the 32-bit floats of eight
+// lanes, which are one of each quad if all quads have equal lanes, and put takes each result for the lanes at a place in
+// memory.
+func (g *generator) eachQuad(n, dx, dy reg.GPVirtual, moved []reg.GPVirtual, compute func(d [4]vector) []vector,
+	put func(result int, v vector, place func(base reg.GPVirtual) operand.Mem)) {
 	firsts := g.z(g.VMOVDQU32, g.listed("quads", func(i int) uint32 { return uint32(i%8) * 4 }))
 	spread := [2]operand.Mem{g.listed("spread0", func(i int) uint32 { return uint32(i / 4) }),
 		g.listed("spread1", func(i int) uint32 { return uint32(i/4) + 4 })}
@@ -267,19 +282,17 @@ func (g *generator) planeLods() {
 		}
 		first := g.z(g.VMOVDQA32, firsts)
 		g.VPERMI2PS(b, a, first)
-		firstOf[i] = first
+		firstOf[i] = first.AsY().(vector)
 	}
 	some := g.K()
 	g.VPTESTMD(unlike, unlike, some)
 	g.KORTESTW(some, some)
 	g.JNE(operand.LabelRef("each"))
-	var wide [4]vector
-	for i, v := range firstOf {
-		wide[i] = g.z(g.VCVTPS2PD, v.AsY())
-	}
-	result := l.of(wide).AsZ()
-	for i, m := range spread {
-		g.VMOVUPS(g.z(g.VPERMPS, result, g.z(g.VMOVDQU32, m)), at(to, 64*i))
+	for result, v := range compute(firstOf) {
+		for half, m := range spread {
+			put(result, g.z(g.VPERMPS, v.AsZ(), g.z(g.VMOVDQU32, m)),
+				func(base reg.GPVirtual) operand.Mem { return at(base, 64*half) })
+		}
 	}
 	g.JMP(operand.LabelRef("next"))
 	g.Label("each")
@@ -288,23 +301,99 @@ func (g *generator) planeLods() {
 	g.Label("eight")
 	for i, m := range sources {
 		m.Index, m.Scale = k, 1
-		wide[i] = g.z(g.VCVTPS2PD, m)
+		firstOf[i] = g.y(g.VMOVUPS, m)
 	}
-	g.VMOVUPS(l.of(wide), operand.Mem{Base: to, Index: k, Scale: 1})
+	for result, v := range compute(firstOf) {
+		put(result, v, func(base reg.GPVirtual) operand.Mem { return operand.Mem{Base: base, Index: k, Scale: 1} })
+	}
 	g.ADDQ(operand.U8(32), k)
 	g.CMPQ(k, operand.I32(128))
 	g.JNE(operand.LabelRef("eight"))
 	g.Label("next")
-	for _, p := range []reg.GPVirtual{to, dx, dy} {
+	for _, p := range append([]reg.GPVirtual{dx, dy}, moved...) {
 		g.ADDQ(operand.I32(128), p)
 	}
 	g.DECQ(n)
 	g.JNZ(operand.LabelRef("again"))
-	good := g.GP8()
+}
+
+// planeFootprints writes the function that computes the footprints of lanes, for 32 lanes n times: see
+// sampling.footprint and track. It gives the most samples of a lane, and 0 if a logarithm can't be computed.
+func (g *generator) planeFootprints() {
+	g.begin("avx512Footprints", "",
+		"(lods, samples, start, step, coordinates, dx, dy *uint32, p *PlaneLods, most float64, n int) uint32",
+		"func(lods, samples, start, step, coordinates, dx, dy, p *byte, most float64, n int) uint32")
+	lods, samples, start, step := g.pointer("lods"), g.pointer("samples"), g.pointer("start"), g.pointer("step")
+	coordinates, dx, dy, p := g.pointer("coordinates"), g.pointer("dx"), g.pointer("dy"), g.pointer("p")
+	n, limit := g.GP64(), g.XMM()
+	g.Load(g.Param("n"), n)
+	g.Load(g.Param("most"), limit)
+	most := g.z(g.VBROADCASTSD, limit)
+	l := g.logarithm(p)
+	found := g.z(g.VBROADCASTSD, g.quads(0))
+	places := []reg.GPVirtual{lods, samples, start, step, coordinates}
+	g.eachQuad(n, dx, dy, places, func(d [4]vector) []vector {
+		first, second := l.squares(d)
+		zero, one := l.z(l.VBROADCASTSD, l.quads(0)), l.z(l.VBROADCASTSD, l.quads(math.Float64bits(1)))
+		longest, shortest := l.z(l.VMAXPD, second, first), l.z(l.VMINPD, second, first)
+		along, some, none := l.K(), l.K(), l.K()
+		l.VCMPPD(greater, first, second, along)
+		l.VCMPPD(greater, zero, shortest, some)
+		ratio := l.z(l.VMOVAPD, most)
+		l.VMINPD(l.z(l.VSQRTPD, l.z(l.VDIVPD, shortest, longest)), most, some, ratio)
+		lod := l.half(l.z(l.VDIVPD, l.z(l.VMULPD, ratio, ratio), longest), first, second)
+		const up = 0x0a
+		many := l.z(l.VRNDSCALEPD, operand.U8(up), ratio)
+		l.VPTESTNMQ(longest, longest, none)
+		l.VMOVAPD(one, none, many)
+		l.VMAXPD(many, found, found)
+		count := l.y(l.VCVTPD2PS, many)
+		next := l.y(l.VADDPS, l.y(l.VMOVUPS, l.words(math.Float32bits(1))), count)
+		results := []vector{lod, count}
+		for axis := range 2 {
+			longer := l.YMM()
+			l.VBLENDMPS(d[2+axis], d[axis], along, longer)
+			results = append(results, l.y(l.VMULPS, l.words(math.Float32bits(0.5)), longer), l.y(l.VDIVPS, next, longer))
+		}
+		return results
+	}, func(result int, v vector, place func(reg.GPVirtual) operand.Mem) {
+		axis := result/2 - 1
+		of := func(base reg.GPVirtual) operand.Mem {
+			m := place(base)
+			m.Disp += spanStride * max(axis, 0)
+			return m
+		}
+		switch {
+		case axis < 0:
+			g.VMOVUPS(v, place(places[result]))
+		case result%2 == 0:
+			coordinate := g.like(v)
+			g.VMOVUPS(of(coordinates), coordinate)
+			g.VSUBPS(v, coordinate, coordinate)
+			g.VMOVUPS(coordinate, of(start))
+		default:
+			g.VMOVUPS(v, of(step))
+		}
+	})
+	result := g.GP32()
+	half := g.y(g.VEXTRACTF64X4, operand.U8(1), found)
+	half = g.y(g.VMAXPD, half, found.AsY())
+	quarter := g.x(g.VMAXPD, g.upper(half), half.AsX())
+	g.VCVTTSD2SI(g.x(g.VMAXPD, g.x(g.VPERMILPD, operand.U8(1), quarter), quarter), result)
+	zero := g.GP32()
+	g.XORL(zero, zero)
 	g.TESTL(l.bad, l.bad)
-	g.SETEQ(good)
-	g.Store(good, g.ReturnIndex(0))
+	g.CMOVLNE(zero, result)
+	g.Store(result, g.ReturnIndex(0))
 	g.end()
+}
+
+// like is a new register of the length of another one.
+func (g *generator) like(v vector) vector {
+	if v.Size() == 64 {
+		return g.ZMM()
+	}
+	return g.YMM()
 }
 
 // logarithm computes half the logarithms of squares.
@@ -314,14 +403,26 @@ type logarithm struct {
 	width, height vector
 }
 
-// of gives eight floats of 32 bits; the operations are those of sampling.log2, in the same order.
-func (l *logarithm) of(d [4]vector) vector {
+// logarithm makes one, with a plane of this size.
+func (g *generator) logarithm(p reg.GPVirtual) *logarithm {
+	l := &logarithm{generator: g, bad: g.GP32(), width: g.z(g.VBROADCASTSD, at(p, lodsWidth)),
+		height: g.z(g.VBROADCASTSD, at(p, lodsHeight))}
+	g.XORL(l.bad, l.bad)
+	return l
+}
+
+// squares are those of the lengths of two derivatives of eight lanes, in texels.
+func (l *logarithm) squares(d [4]vector) (first, second vector) {
 	square := func(x, y vector) vector {
-		x, y = l.z(l.VMULPD, l.width, x), l.z(l.VMULPD, l.height, y)
+		x, y = l.z(l.VMULPD, l.width, l.z(l.VCVTPS2PD, x)), l.z(l.VMULPD, l.height, l.z(l.VCVTPS2PD, y))
 		return l.z(l.VADDPD, l.z(l.VMULPD, y, y), l.z(l.VMULPD, x, x))
 	}
-	first, second := square(d[0], d[1]), square(d[2], d[3])
-	longest := l.z(l.VMAXPD, second, first)
+	return square(d[0], d[1]), square(d[2], d[3])
+}
+
+// half gives eight floats of 32 bits; the operations are those of sampling.log2, in the same order. Where one of the
+// squares is no number there is no logarithm.
+func (l *logarithm) half(longest, first, second vector) vector {
 	c := func(v float64) operand.Mem { return l.quads(math.Float64bits(v)) }
 	constant := func(v float64) vector { return l.z(l.VBROADCASTSD, c(v)) }
 	zero, normal, none, bad := l.K(), l.K(), l.K(), l.GP32()
@@ -339,7 +440,7 @@ func (l *logarithm) of(d [4]vector) vector {
 	one := constant(1)
 	m := l.z(l.VPORQ, one, l.z(l.VPANDQ, l.z(l.VPBROADCASTQ, l.quads(1<<52-1)), longest))
 	above := l.K()
-	l.VCMPPD(operand.U8(0x1e), constant(math.Sqrt2), m, above) // greater
+	l.VCMPPD(greater, constant(math.Sqrt2), m, above)
 	l.VMULPD(constant(0.5), m, above, m)
 	l.VADDPD(one, exponent, above, exponent)
 	t := l.z(l.VDIVPD, l.z(l.VADDPD, one, m), l.z(l.VSUBPD, one, m))
@@ -398,7 +499,7 @@ func (g *generator) planeLevels() {
 	g.ORL(some, any)
 	g.JMP(operand.LabelRef("next"))
 	g.Label("nearest")
-	g.VCMPPS(operand.U8(0x1e), half, part, beyond)
+	g.VCMPPS(greater, half, part, beyond)
 	g.VPADDD(one, floor, beyond, floor)
 	g.VMOVDQU32(floor, at(high, 0))
 	g.Label("next")
