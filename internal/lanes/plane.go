@@ -71,16 +71,25 @@ func (p *PlaneLods) Levels(first, second, weights, lods *SpanWords, lanes int) b
 	return avx512Levels(&first[0], &second[0], &weights[0], &lods[0], p, vectorsOf(lanes)) != 0
 }
 
-// Pairs is Axis.Pairs without shifts, of coordinates from 0 to 1. No mode has a border.
+// Pairs is Axis.Pairs, of coordinates from 0 to 1. In a mode with a border it gives false, and the nearest texels, if some
+// lie outside.
 func (a *PlaneAxis) Pairs(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
-	lanes int) {
-	avx512Pairs(mode, &to[0], &u[0], &levels[0], a, vectorsOf(lanes))
+	shift int32, lanes int) bool {
+	if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
+		return avx512BorderPairs(&to[0], &u[0], &levels[0], a, shift, vectorsOf(lanes)) == 0
+	}
+	avx512Pairs(mode, &to[0], &u[0], &levels[0], a, shift, vectorsOf(lanes))
+	return true
 }
 
 // Nearest is Pairs for the nearest texels, which are the first ones.
 func (a *PlaneAxis) Nearest(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
-	lanes int) {
-	avx512Nearest(mode, &to[0], &u[0], &levels[0], a, vectorsOf(lanes))
+	shift int32, lanes int) bool {
+	if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
+		return avx512BorderNearest(&to[0], &u[0], &levels[0], a, shift, vectorsOf(lanes)) == 0
+	}
+	avx512Nearest(mode, &to[0], &u[0], &levels[0], a, shift, vectorsOf(lanes))
+	return true
 }
 
 // Layers adds to what was found along another axis where the layers begin that coordinates round to, of which there are

@@ -265,29 +265,29 @@ func avx2Encode(which way, to *[2]Lanes, src *Texels) {
 	}
 }
 
-func avx512Pairs(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int) {
+func avx512Pairs(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int) {
 	switch which {
 	case vk.SAMPLER_ADDRESS_MODE_REPEAT:
-		avx512PairsREPEAT(to, u, levels, a, n)
+		avx512PairsREPEAT(to, u, levels, a, shift, n)
 	case vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
-		avx512PairsMIRRORED_REPEAT(to, u, levels, a, n)
+		avx512PairsMIRRORED_REPEAT(to, u, levels, a, shift, n)
 	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
-		avx512PairsCLAMP_TO_EDGE(to, u, levels, a, n)
+		avx512PairsCLAMP_TO_EDGE(to, u, levels, a, shift, n)
 	case vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
-		avx512PairsMIRROR_CLAMP_TO_EDGE(to, u, levels, a, n)
+		avx512PairsMIRROR_CLAMP_TO_EDGE(to, u, levels, a, shift, n)
 	}
 }
 
-func avx512Nearest(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int) {
+func avx512Nearest(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int) {
 	switch which {
 	case vk.SAMPLER_ADDRESS_MODE_REPEAT:
-		avx512NearestREPEAT(to, u, levels, a, n)
+		avx512NearestREPEAT(to, u, levels, a, shift, n)
 	case vk.SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
-		avx512NearestMIRRORED_REPEAT(to, u, levels, a, n)
+		avx512NearestMIRRORED_REPEAT(to, u, levels, a, shift, n)
 	case vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
-		avx512NearestCLAMP_TO_EDGE(to, u, levels, a, n)
+		avx512NearestCLAMP_TO_EDGE(to, u, levels, a, shift, n)
 	case vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
-		avx512NearestMIRROR_CLAMP_TO_EDGE(to, u, levels, a, n)
+		avx512NearestMIRROR_CLAMP_TO_EDGE(to, u, levels, a, shift, n)
 	}
 }
 
@@ -804,28 +804,34 @@ func avx2EncodeHalf2(to *[2]Lanes, src *Texels)
 func avx2EncodeHalf4(to *[2]Lanes, src *Texels)
 
 //go:noescape
-func avx512PairsREPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512PairsREPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
-func avx512NearestREPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512NearestREPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
-func avx512PairsMIRRORED_REPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512PairsMIRRORED_REPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
-func avx512NearestMIRRORED_REPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512NearestMIRRORED_REPEAT(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
-func avx512PairsCLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512PairsCLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
-func avx512NearestCLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512NearestCLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
-func avx512PairsMIRROR_CLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512BorderPairs(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int) uint8
 
 //go:noescape
-func avx512NearestMIRROR_CLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)
+func avx512BorderNearest(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int) uint8
+
+//go:noescape
+func avx512PairsMIRROR_CLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
+
+//go:noescape
+func avx512NearestMIRROR_CLAMP_TO_EDGE(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)
 
 //go:noescape
 func avx512Layers(to *PlanePairs, z, levels *uint32, a *PlaneAxis, n int)

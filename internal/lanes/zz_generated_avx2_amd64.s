@@ -11399,9 +11399,9 @@ TEXT ·avx2EncodeHalf4(SB), NOSPLIT, $0-16
 	VZEROUPPER
 	RET
 
-// func avx512PairsREPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// func avx512PairsREPEAT(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
 // Requires: AVX, AVX512F
-TEXT ·avx512PairsREPEAT(SB), NOSPLIT, $0-40
+TEXT ·avx512PairsREPEAT(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         u+8(FP), CX
 	MOVQ         levels+16(FP), DX
@@ -11413,160 +11413,366 @@ TEXT ·avx512PairsREPEAT(SB), NOSPLIT, $0-40
 	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
 	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
 	VPBROADCASTD w00000001<>+0(SB), Z6
-	MOVQ         n+32(FP), SI
+	MOVL         shift+32(FP), SI
+	VPBROADCASTD SI, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), SI
 
 again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
-	VMULPD        Z10, Z11, Z11
-	VMAXPD        Z3, Z11, Z11
-	VMINPD        Z4, Z11, Z11
-	VSUBPD        Z5, Z11, Z11
-	VRNDSCALEPD   $0x09, Z11, Z13
-	VSUBPD        Z13, Z11, Z11
-	VCVTPD2PS     Z11, Y11
-	VMOVUPS       Y11, 128(AX)
-	VCVTTPD2DQ    Z13, Y12
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
 	VCVTDQ2PD     Y9, Z11
-	VCVTPS2PD     32(CX), Z13
-	VMULPD        Z11, Z13, Z13
-	VMAXPD        Z3, Z13, Z13
-	VMINPD        Z4, Z13, Z13
-	VSUBPD        Z5, Z13, Z13
-	VRNDSCALEPD   $0x09, Z13, Z14
-	VSUBPD        Z14, Z13, Z13
-	VCVTPD2PS     Z13, Y9
-	VMOVUPS       Y9, 160(AX)
-	VCVTTPD2DQ    Z14, Y9
-	VINSERTI64X4  $0x01, Y9, Z12, Z13
-	VPERMD        Z1, Z7, Z14
-	VPERMD        Z2, Z7, Z7
-	VMOVDQA32     Z13, Z15
-	VPCMPUD       $0x05, Z8, Z13, K1
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z12
+	VMAXPD        Z3, Z12, Z12
+	VMINPD        Z4, Z12, Z12
+	VSUBPD        Z5, Z12, Z12
+	VRNDSCALEPD   $0x09, Z12, Z14
+	VSUBPD        Z14, Z12, Z12
+	VCVTPD2PS     Z12, Y12
+	VMOVUPS       Y12, 128(AX)
+	VCVTTPD2DQ    Z14, Y13
+	VCVTDQ2PD     Y10, Z12
+	VCVTPS2PD     32(CX), Z14
+	VMULPD        Z12, Z14, Z14
+	VMAXPD        Z3, Z14, Z14
+	VMINPD        Z4, Z14, Z14
+	VSUBPD        Z5, Z14, Z14
+	VRNDSCALEPD   $0x09, Z14, Z15
+	VSUBPD        Z15, Z14, Z14
+	VCVTPD2PS     Z14, Y10
+	VMOVUPS       Y10, 160(AX)
+	VCVTTPD2DQ    Z15, Y10
+	VINSERTI64X4  $0x01, Y10, Z13, Z14
+	VPADDD        Z7, Z14, Z14
+	VPERMD        Z1, Z8, Z15
+	VPERMD        Z2, Z8, Z8
+	VMOVDQA32     Z14, Z16
+	VPCMPUD       $0x05, Z9, Z14, K1
 	KORTESTW      K1, K1
 	JEQ           inside2
 	CMPB          192(BX), $0x00
 	JEQ           divide3
-	VPSUBD        Z6, Z8, Z10
-	VPANDD        Z13, Z10, Z15
+	VPSUBD        Z6, Z9, Z11
+	VPANDD        Z14, Z11, Z16
 	JMP           inside2
 
 divide3:
-	VEXTRACTI64X4 $0x01, Z13, Y12
-	VCVTDQ2PD     Y13, Z13
-	VDIVPD        Z10, Z13, Z15
+	VEXTRACTI64X4 $0x01, Z14, Y13
+	VCVTDQ2PD     Y14, Z14
+	VDIVPD        Z11, Z14, Z16
+	VRNDSCALEPD   $0x09, Z16, Z16
+	VMULPD        Z16, Z11, Z11
+	VSUBPD        Z11, Z14, Z11
+	VCVTTPD2DQ    Z11, Y10
+	VCVTDQ2PD     Y13, Z11
+	VDIVPD        Z12, Z11, Z14
+	VRNDSCALEPD   $0x09, Z14, Z14
+	VMULPD        Z14, Z12, Z12
+	VSUBPD        Z12, Z11, Z11
+	VCVTTPD2DQ    Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z10, Z11
+	VPSRAD        $0x1f, Z11, Z12
+	VPANDD        Z9, Z12, Z12
+	VPADDD        Z12, Z11, Z11
+	VMOVDQA32     Z11, Z16
+	VPCMPD        $0x05, Z9, Z11, K1
+	VPSUBD        Z9, Z11, K1, Z16
+
+inside2:
+	VPMULLD     Z15, Z16, Z11
+	VPADDD      Z8, Z11, Z11
+	VMOVDQU32   Z11, (AX)
+	VPADDD      Z6, Z16, Z11
+	VPCMPD      $0x04, Z9, Z11, K1
+	VMOVDQA32.Z Z11, K1, Z9
+	VPMULLD     Z15, Z9, Z9
+	VPADDD      Z8, Z9, Z8
+	VMOVDQU32   Z8, 64(AX)
+	ADDQ        $+192, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        SI
+	JNZ         again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestREPEAT(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestREPEAT(SB), NOSPLIT, $0-48
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVL         shift+32(FP), SI
+	VPBROADCASTD SI, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z12
+	VMAXPD        Z3, Z12, Z12
+	VMINPD        Z4, Z12, Z12
+	VRNDSCALEPD   $0x09, Z12, Z12
+	VCVTTPD2DQ    Z12, Y6
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z12
+	VMULPD        Z10, Z12, Z12
+	VMAXPD        Z3, Z12, Z12
+	VMINPD        Z4, Z12, Z12
+	VRNDSCALEPD   $0x09, Z12, Z12
+	VCVTTPD2DQ    Z12, Y12
+	VINSERTI64X4  $0x01, Y12, Z6, Z12
+	VPADDD        Z7, Z12, Z12
+	VPERMD        Z1, Z8, Z13
+	VPERMD        Z2, Z8, Z8
+	VMOVDQA32     Z12, Z14
+	VPCMPUD       $0x05, Z9, Z12, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z5, Z9, Z9
+	VPANDD        Z12, Z9, Z14
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z12, Y14
+	VCVTDQ2PD     Y12, Z12
+	VDIVPD        Z11, Z12, Z15
 	VRNDSCALEPD   $0x09, Z15, Z15
-	VMULPD        Z15, Z10, Z10
-	VSUBPD        Z10, Z13, Z10
-	VCVTTPD2DQ    Z10, Y9
-	VCVTDQ2PD     Y12, Z10
-	VDIVPD        Z11, Z10, Z13
-	VRNDSCALEPD   $0x09, Z13, Z13
-	VMULPD        Z13, Z11, Z11
-	VSUBPD        Z11, Z10, Z10
+	VMULPD        Z15, Z11, Z11
+	VSUBPD        Z11, Z12, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y14, Z11
+	VDIVPD        Z10, Z11, Z12
+	VRNDSCALEPD   $0x09, Z12, Z12
+	VMULPD        Z12, Z10, Z10
+	VSUBPD        Z10, Z11, Z10
 	VCVTTPD2DQ    Z10, Y10
-	VINSERTI64X4  $0x01, Y10, Z9, Z10
+	VINSERTI64X4  $0x01, Y10, Z6, Z10
 	VPSRAD        $0x1f, Z10, Z11
-	VPANDD        Z8, Z11, Z11
+	VPANDD        Z9, Z11, Z11
+	VPADDD        Z11, Z10, Z10
+	VMOVDQA32     Z10, Z14
+	VPCMPD        $0x05, Z9, Z10, K1
+	VPSUBD        Z9, Z10, K1, Z14
+
+inside2:
+	VPMULLD   Z13, Z14, Z9
+	VPADDD    Z8, Z9, Z8
+	VMOVDQU32 Z8, (AX)
+	ADDQ      $+192, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      SI
+	JNZ       again1
+	VZEROUPPER
+	RET
+
+// func avx512PairsMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512PairsMIRRORED_REPEAT(SB), NOSPLIT, $0-48
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z6
+	MOVL         shift+32(FP), SI
+	VPBROADCASTD SI, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z12
+	VMAXPD        Z3, Z12, Z12
+	VMINPD        Z4, Z12, Z12
+	VSUBPD        Z5, Z12, Z12
+	VRNDSCALEPD   $0x09, Z12, Z14
+	VSUBPD        Z14, Z12, Z12
+	VCVTPD2PS     Z12, Y12
+	VMOVUPS       Y12, 128(AX)
+	VCVTTPD2DQ    Z14, Y13
+	VCVTDQ2PD     Y10, Z12
+	VCVTPS2PD     32(CX), Z14
+	VMULPD        Z12, Z14, Z14
+	VMAXPD        Z3, Z14, Z14
+	VMINPD        Z4, Z14, Z14
+	VSUBPD        Z5, Z14, Z14
+	VRNDSCALEPD   $0x09, Z14, Z15
+	VSUBPD        Z15, Z14, Z14
+	VCVTPD2PS     Z14, Y10
+	VMOVUPS       Y10, 160(AX)
+	VCVTTPD2DQ    Z15, Y10
+	VINSERTI64X4  $0x01, Y10, Z13, Z14
+	VPADDD        Z7, Z14, Z14
+	VPERMD        Z1, Z8, Z15
+	VPERMD        Z2, Z8, Z8
+	VPADDD        Z9, Z9, Z9
+	VPSUBD        Z6, Z9, Z16
+	VADDPD        Z11, Z11, Z11
+	VADDPD        Z12, Z12, Z12
+	VMOVDQA32     Z14, Z17
+	VPCMPUD       $0x05, Z9, Z14, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z6, Z9, Z11
+	VPANDD        Z14, Z11, Z17
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z14, Y13
+	VCVTDQ2PD     Y14, Z14
+	VDIVPD        Z11, Z14, Z17
+	VRNDSCALEPD   $0x09, Z17, Z17
+	VMULPD        Z17, Z11, Z11
+	VSUBPD        Z11, Z14, Z11
+	VCVTTPD2DQ    Z11, Y10
+	VCVTDQ2PD     Y13, Z11
+	VDIVPD        Z12, Z11, Z14
+	VRNDSCALEPD   $0x09, Z14, Z14
+	VMULPD        Z14, Z12, Z12
+	VSUBPD        Z12, Z11, Z11
+	VCVTTPD2DQ    Z11, Y11
+	VINSERTI64X4  $0x01, Y11, Z10, Z11
+	VPSRAD        $0x1f, Z11, Z12
+	VPANDD        Z9, Z12, Z12
+	VPADDD        Z12, Z11, Z11
+	VMOVDQA32     Z11, Z17
+	VPCMPD        $0x05, Z9, Z11, K1
+	VPSUBD        Z9, Z11, K1, Z17
+
+inside2:
+	VPSUBD      Z17, Z16, Z11
+	VPMINSD     Z17, Z11, Z11
+	VPMULLD     Z15, Z11, Z11
+	VPADDD      Z8, Z11, Z11
+	VMOVDQU32   Z11, (AX)
+	VPADDD      Z6, Z17, Z11
+	VPCMPD      $0x04, Z9, Z11, K1
+	VMOVDQA32.Z Z11, K1, Z9
+	VPSUBD      Z9, Z16, Z11
+	VPMINSD     Z9, Z11, Z9
+	VPMULLD     Z15, Z9, Z9
+	VPADDD      Z8, Z9, Z8
+	VMOVDQU32   Z8, 64(AX)
+	ADDQ        $+192, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	DECQ        SI
+	JNZ         again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestMIRRORED_REPEAT(SB), NOSPLIT, $0-48
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVL         shift+32(FP), SI
+	VPBROADCASTD SI, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), SI
+
+again1:
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z12
+	VMAXPD        Z3, Z12, Z12
+	VMINPD        Z4, Z12, Z12
+	VRNDSCALEPD   $0x09, Z12, Z12
+	VCVTTPD2DQ    Z12, Y6
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z12
+	VMULPD        Z10, Z12, Z12
+	VMAXPD        Z3, Z12, Z12
+	VMINPD        Z4, Z12, Z12
+	VRNDSCALEPD   $0x09, Z12, Z12
+	VCVTTPD2DQ    Z12, Y12
+	VINSERTI64X4  $0x01, Y12, Z6, Z12
+	VPADDD        Z7, Z12, Z12
+	VPERMD        Z1, Z8, Z13
+	VPERMD        Z2, Z8, Z8
+	VPADDD        Z9, Z9, Z9
+	VPSUBD        Z5, Z9, Z14
+	VADDPD        Z11, Z11, Z11
+	VADDPD        Z10, Z10, Z10
+	VMOVDQA32     Z12, Z15
+	VPCMPUD       $0x05, Z9, Z12, K1
+	KORTESTW      K1, K1
+	JEQ           inside2
+	CMPB          192(BX), $0x00
+	JEQ           divide3
+	VPSUBD        Z5, Z9, Z9
+	VPANDD        Z12, Z9, Z15
+	JMP           inside2
+
+divide3:
+	VEXTRACTI64X4 $0x01, Z12, Y15
+	VCVTDQ2PD     Y12, Z12
+	VDIVPD        Z11, Z12, Z16
+	VRNDSCALEPD   $0x09, Z16, Z16
+	VMULPD        Z16, Z11, Z11
+	VSUBPD        Z11, Z12, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y15, Z11
+	VDIVPD        Z10, Z11, Z12
+	VRNDSCALEPD   $0x09, Z12, Z12
+	VMULPD        Z12, Z10, Z10
+	VSUBPD        Z10, Z11, Z10
+	VCVTTPD2DQ    Z10, Y10
+	VINSERTI64X4  $0x01, Y10, Z6, Z10
+	VPSRAD        $0x1f, Z10, Z11
+	VPANDD        Z9, Z11, Z11
 	VPADDD        Z11, Z10, Z10
 	VMOVDQA32     Z10, Z15
-	VPCMPD        $0x05, Z8, Z10, K1
-	VPSUBD        Z8, Z10, K1, Z15
+	VPCMPD        $0x05, Z9, Z10, K1
+	VPSUBD        Z9, Z10, K1, Z15
 
 inside2:
-	VPMULLD     Z14, Z15, Z10
-	VPADDD      Z7, Z10, Z10
-	VMOVDQU32   Z10, (AX)
-	VPADDD      Z6, Z15, Z10
-	VPCMPD      $0x04, Z8, Z10, K1
-	VMOVDQA32.Z Z10, K1, Z8
-	VPMULLD     Z14, Z8, Z8
-	VPADDD      Z7, Z8, Z7
-	VMOVDQU32   Z7, 64(AX)
-	ADDQ        $+192, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	DECQ        SI
-	JNZ         again1
-	VZEROUPPER
-	RET
-
-// func avx512NearestREPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512NearestREPEAT(SB), NOSPLIT, $0-40
-	MOVQ         to+0(FP), AX
-	MOVQ         u+8(FP), CX
-	MOVQ         levels+16(FP), DX
-	MOVQ         a+24(FP), BX
-	VMOVDQU32    (BX), Z0
-	VMOVDQU32    64(BX), Z1
-	VMOVDQU32    128(BX), Z2
-	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
-	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
-	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
-	VPBROADCASTD w00000001<>+0(SB), Z5
-	MOVQ         n+32(FP), SI
-
-again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
-	VMULPD        Z10, Z11, Z11
-	VMAXPD        Z3, Z11, Z11
-	VMINPD        Z4, Z11, Z11
-	VRNDSCALEPD   $0x09, Z11, Z11
-	VCVTTPD2DQ    Z11, Y6
-	VCVTDQ2PD     Y9, Z9
-	VCVTPS2PD     32(CX), Z11
-	VMULPD        Z9, Z11, Z11
-	VMAXPD        Z3, Z11, Z11
-	VMINPD        Z4, Z11, Z11
-	VRNDSCALEPD   $0x09, Z11, Z11
-	VCVTTPD2DQ    Z11, Y11
-	VINSERTI64X4  $0x01, Y11, Z6, Z11
-	VPERMD        Z1, Z7, Z12
-	VPERMD        Z2, Z7, Z7
-	VMOVDQA32     Z11, Z13
-	VPCMPUD       $0x05, Z8, Z11, K1
-	KORTESTW      K1, K1
-	JEQ           inside2
-	CMPB          192(BX), $0x00
-	JEQ           divide3
-	VPSUBD        Z5, Z8, Z8
-	VPANDD        Z11, Z8, Z13
-	JMP           inside2
-
-divide3:
-	VEXTRACTI64X4 $0x01, Z11, Y13
-	VCVTDQ2PD     Y11, Z11
-	VDIVPD        Z10, Z11, Z14
-	VRNDSCALEPD   $0x09, Z14, Z14
-	VMULPD        Z14, Z10, Z10
-	VSUBPD        Z10, Z11, Z10
-	VCVTTPD2DQ    Z10, Y6
-	VCVTDQ2PD     Y13, Z10
-	VDIVPD        Z9, Z10, Z11
-	VRNDSCALEPD   $0x09, Z11, Z11
-	VMULPD        Z11, Z9, Z9
-	VSUBPD        Z9, Z10, Z9
-	VCVTTPD2DQ    Z9, Y9
-	VINSERTI64X4  $0x01, Y9, Z6, Z9
-	VPSRAD        $0x1f, Z9, Z10
-	VPANDD        Z8, Z10, Z10
-	VPADDD        Z10, Z9, Z9
-	VMOVDQA32     Z9, Z13
-	VPCMPD        $0x05, Z8, Z9, K1
-	VPSUBD        Z8, Z9, K1, Z13
-
-inside2:
-	VPMULLD   Z12, Z13, Z8
-	VPADDD    Z7, Z8, Z7
-	VMOVDQU32 Z7, (AX)
+	VPSUBD    Z15, Z14, Z9
+	VPMINSD   Z15, Z9, Z9
+	VPMULLD   Z13, Z9, Z9
+	VPADDD    Z8, Z9, Z8
+	VMOVDQU32 Z8, (AX)
 	ADDQ      $+192, AX
 	ADDQ      $+64, CX
 	ADDQ      $+64, DX
@@ -11575,9 +11781,9 @@ inside2:
 	VZEROUPPER
 	RET
 
-// func avx512PairsMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
+// func avx512PairsCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
 // Requires: AVX, AVX512F
-TEXT ·avx512PairsMIRRORED_REPEAT(SB), NOSPLIT, $0-40
+TEXT ·avx512PairsCLAMP_TO_EDGE(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         u+8(FP), CX
 	MOVQ         levels+16(FP), DX
@@ -11589,204 +11795,28 @@ TEXT ·avx512PairsMIRRORED_REPEAT(SB), NOSPLIT, $0-40
 	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
 	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
 	VPBROADCASTD w00000001<>+0(SB), Z6
-	MOVQ         n+32(FP), SI
+	MOVL         shift+32(FP), BX
+	VPBROADCASTD BX, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), BX
 
 again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
-	VMULPD        Z10, Z11, Z11
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z11
 	VMAXPD        Z3, Z11, Z11
 	VMINPD        Z4, Z11, Z11
 	VSUBPD        Z5, Z11, Z11
-	VRNDSCALEPD   $0x09, Z11, Z13
-	VSUBPD        Z13, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z12
+	VSUBPD        Z12, Z11, Z11
 	VCVTPD2PS     Z11, Y11
 	VMOVUPS       Y11, 128(AX)
-	VCVTTPD2DQ    Z13, Y12
-	VCVTDQ2PD     Y9, Z11
-	VCVTPS2PD     32(CX), Z13
-	VMULPD        Z11, Z13, Z13
-	VMAXPD        Z3, Z13, Z13
-	VMINPD        Z4, Z13, Z13
-	VSUBPD        Z5, Z13, Z13
-	VRNDSCALEPD   $0x09, Z13, Z14
-	VSUBPD        Z14, Z13, Z13
-	VCVTPD2PS     Z13, Y9
-	VMOVUPS       Y9, 160(AX)
-	VCVTTPD2DQ    Z14, Y9
-	VINSERTI64X4  $0x01, Y9, Z12, Z13
-	VPERMD        Z1, Z7, Z14
-	VPERMD        Z2, Z7, Z7
-	VPADDD        Z8, Z8, Z8
-	VPSUBD        Z6, Z8, Z15
-	VADDPD        Z10, Z10, Z10
-	VADDPD        Z11, Z11, Z11
-	VMOVDQA32     Z13, Z16
-	VPCMPUD       $0x05, Z8, Z13, K1
-	KORTESTW      K1, K1
-	JEQ           inside2
-	CMPB          192(BX), $0x00
-	JEQ           divide3
-	VPSUBD        Z6, Z8, Z10
-	VPANDD        Z13, Z10, Z16
-	JMP           inside2
-
-divide3:
-	VEXTRACTI64X4 $0x01, Z13, Y12
-	VCVTDQ2PD     Y13, Z13
-	VDIVPD        Z10, Z13, Z16
-	VRNDSCALEPD   $0x09, Z16, Z16
-	VMULPD        Z16, Z10, Z10
-	VSUBPD        Z10, Z13, Z10
-	VCVTTPD2DQ    Z10, Y9
-	VCVTDQ2PD     Y12, Z10
-	VDIVPD        Z11, Z10, Z13
-	VRNDSCALEPD   $0x09, Z13, Z13
-	VMULPD        Z13, Z11, Z11
-	VSUBPD        Z11, Z10, Z10
-	VCVTTPD2DQ    Z10, Y10
-	VINSERTI64X4  $0x01, Y10, Z9, Z10
-	VPSRAD        $0x1f, Z10, Z11
-	VPANDD        Z8, Z11, Z11
-	VPADDD        Z11, Z10, Z10
-	VMOVDQA32     Z10, Z16
-	VPCMPD        $0x05, Z8, Z10, K1
-	VPSUBD        Z8, Z10, K1, Z16
-
-inside2:
-	VPSUBD      Z16, Z15, Z10
-	VPMINSD     Z16, Z10, Z10
-	VPMULLD     Z14, Z10, Z10
-	VPADDD      Z7, Z10, Z10
-	VMOVDQU32   Z10, (AX)
-	VPADDD      Z6, Z16, Z10
-	VPCMPD      $0x04, Z8, Z10, K1
-	VMOVDQA32.Z Z10, K1, Z8
-	VPSUBD      Z8, Z15, Z10
-	VPMINSD     Z8, Z10, Z8
-	VPMULLD     Z14, Z8, Z8
-	VPADDD      Z7, Z8, Z7
-	VMOVDQU32   Z7, 64(AX)
-	ADDQ        $+192, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	DECQ        SI
-	JNZ         again1
-	VZEROUPPER
-	RET
-
-// func avx512NearestMIRRORED_REPEAT(to *byte, u *byte, levels *byte, a *byte, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512NearestMIRRORED_REPEAT(SB), NOSPLIT, $0-40
-	MOVQ         to+0(FP), AX
-	MOVQ         u+8(FP), CX
-	MOVQ         levels+16(FP), DX
-	MOVQ         a+24(FP), BX
-	VMOVDQU32    (BX), Z0
-	VMOVDQU32    64(BX), Z1
-	VMOVDQU32    128(BX), Z2
-	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
-	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
-	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
-	VPBROADCASTD w00000001<>+0(SB), Z5
-	MOVQ         n+32(FP), SI
-
-again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
-	VMULPD        Z10, Z11, Z11
-	VMAXPD        Z3, Z11, Z11
-	VMINPD        Z4, Z11, Z11
-	VRNDSCALEPD   $0x09, Z11, Z11
-	VCVTTPD2DQ    Z11, Y6
-	VCVTDQ2PD     Y9, Z9
+	VCVTTPD2DQ    Z12, Y13
+	VCVTDQ2PD     Y10, Z10
 	VCVTPS2PD     32(CX), Z11
-	VMULPD        Z9, Z11, Z11
-	VMAXPD        Z3, Z11, Z11
-	VMINPD        Z4, Z11, Z11
-	VRNDSCALEPD   $0x09, Z11, Z11
-	VCVTTPD2DQ    Z11, Y11
-	VINSERTI64X4  $0x01, Y11, Z6, Z11
-	VPERMD        Z1, Z7, Z12
-	VPERMD        Z2, Z7, Z7
-	VPADDD        Z8, Z8, Z8
-	VPSUBD        Z5, Z8, Z13
-	VADDPD        Z10, Z10, Z10
-	VADDPD        Z9, Z9, Z9
-	VMOVDQA32     Z11, Z14
-	VPCMPUD       $0x05, Z8, Z11, K1
-	KORTESTW      K1, K1
-	JEQ           inside2
-	CMPB          192(BX), $0x00
-	JEQ           divide3
-	VPSUBD        Z5, Z8, Z8
-	VPANDD        Z11, Z8, Z14
-	JMP           inside2
-
-divide3:
-	VEXTRACTI64X4 $0x01, Z11, Y14
-	VCVTDQ2PD     Y11, Z11
-	VDIVPD        Z10, Z11, Z15
-	VRNDSCALEPD   $0x09, Z15, Z15
-	VMULPD        Z15, Z10, Z10
-	VSUBPD        Z10, Z11, Z10
-	VCVTTPD2DQ    Z10, Y6
-	VCVTDQ2PD     Y14, Z10
-	VDIVPD        Z9, Z10, Z11
-	VRNDSCALEPD   $0x09, Z11, Z11
-	VMULPD        Z11, Z9, Z9
-	VSUBPD        Z9, Z10, Z9
-	VCVTTPD2DQ    Z9, Y9
-	VINSERTI64X4  $0x01, Y9, Z6, Z9
-	VPSRAD        $0x1f, Z9, Z10
-	VPANDD        Z8, Z10, Z10
-	VPADDD        Z10, Z9, Z9
-	VMOVDQA32     Z9, Z14
-	VPCMPD        $0x05, Z8, Z9, K1
-	VPSUBD        Z8, Z9, K1, Z14
-
-inside2:
-	VPSUBD    Z14, Z13, Z8
-	VPMINSD   Z14, Z8, Z8
-	VPMULLD   Z12, Z8, Z8
-	VPADDD    Z7, Z8, Z7
-	VMOVDQU32 Z7, (AX)
-	ADDQ      $+192, AX
-	ADDQ      $+64, CX
-	ADDQ      $+64, DX
-	DECQ      SI
-	JNZ       again1
-	VZEROUPPER
-	RET
-
-// func avx512PairsCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512PairsCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
-	MOVQ         to+0(FP), AX
-	MOVQ         u+8(FP), CX
-	MOVQ         levels+16(FP), DX
-	MOVQ         a+24(FP), BX
-	VMOVDQU32    (BX), Z0
-	VMOVDQU32    64(BX), Z1
-	VMOVDQU32    128(BX), Z2
-	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
-	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
-	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
-	VPBROADCASTD w00000001<>+0(SB), Z6
-	MOVQ         n+32(FP), BX
-
-again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
 	VMULPD        Z10, Z11, Z10
 	VMAXPD        Z3, Z10, Z10
 	VMINPD        Z4, Z10, Z10
@@ -11794,36 +11824,26 @@ again1:
 	VRNDSCALEPD   $0x09, Z10, Z11
 	VSUBPD        Z11, Z10, Z10
 	VCVTPD2PS     Z10, Y10
-	VMOVUPS       Y10, 128(AX)
-	VCVTTPD2DQ    Z11, Y12
-	VCVTDQ2PD     Y9, Z9
-	VCVTPS2PD     32(CX), Z10
-	VMULPD        Z9, Z10, Z9
-	VMAXPD        Z3, Z9, Z9
-	VMINPD        Z4, Z9, Z9
-	VSUBPD        Z5, Z9, Z9
-	VRNDSCALEPD   $0x09, Z9, Z10
-	VSUBPD        Z10, Z9, Z9
-	VCVTPD2PS     Z9, Y9
-	VMOVUPS       Y9, 160(AX)
-	VCVTTPD2DQ    Z10, Y9
-	VINSERTI64X4  $0x01, Y9, Z12, Z9
-	VPERMD        Z1, Z7, Z10
-	VPERMD        Z2, Z7, Z7
-	VPSUBD        Z6, Z8, Z8
-	VPBROADCASTD  w00000000<>+0(SB), Z11
-	VPMINSD       Z8, Z9, Z13
-	VPMAXSD       Z11, Z13, Z11
-	VPMULLD       Z10, Z11, Z11
-	VPADDD        Z7, Z11, Z11
-	VMOVDQU32     Z11, (AX)
-	VPADDD        Z6, Z9, Z9
-	VPBROADCASTD  w00000000<>+0(SB), Z11
-	VPMINSD       Z8, Z9, Z8
-	VPMAXSD       Z11, Z8, Z8
-	VPMULLD       Z10, Z8, Z8
-	VPADDD        Z7, Z8, Z7
-	VMOVDQU32     Z7, 64(AX)
+	VMOVUPS       Y10, 160(AX)
+	VCVTTPD2DQ    Z11, Y10
+	VINSERTI64X4  $0x01, Y10, Z13, Z10
+	VPADDD        Z7, Z10, Z10
+	VPERMD        Z1, Z8, Z11
+	VPERMD        Z2, Z8, Z8
+	VPSUBD        Z6, Z9, Z9
+	VPBROADCASTD  w00000000<>+0(SB), Z12
+	VPMINSD       Z9, Z10, Z14
+	VPMAXSD       Z12, Z14, Z12
+	VPMULLD       Z11, Z12, Z12
+	VPADDD        Z8, Z12, Z12
+	VMOVDQU32     Z12, (AX)
+	VPADDD        Z6, Z10, Z10
+	VPBROADCASTD  w00000000<>+0(SB), Z12
+	VPMINSD       Z9, Z10, Z9
+	VPMAXSD       Z12, Z9, Z9
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z8, Z9, Z8
+	VMOVDQU32     Z8, 64(AX)
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
 	ADDQ          $+64, DX
@@ -11842,9 +11862,9 @@ DATA w00000000<>+24(SB)/4, $0x00000000
 DATA w00000000<>+28(SB)/4, $0x00000000
 GLOBL w00000000<>(SB), RODATA|NOPTR, $32
 
-// func avx512NearestCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// func avx512NearestCLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
 // Requires: AVX, AVX512F
-TEXT ·avx512NearestCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+TEXT ·avx512NearestCLAMP_TO_EDGE(SB), NOSPLIT, $0-48
 	MOVQ         to+0(FP), AX
 	MOVQ         u+8(FP), CX
 	MOVQ         levels+16(FP), DX
@@ -11856,36 +11876,40 @@ TEXT ·avx512NearestCLAMP_TO_EDGE(SB), NOSPLIT, $0-40
 	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
 	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
 	VPBROADCASTD w00000001<>+0(SB), Z5
-	MOVQ         n+32(FP), BX
+	MOVL         shift+32(FP), BX
+	VPBROADCASTD BX, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), BX
 
 again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z11
 	VMULPD        Z10, Z11, Z10
 	VMAXPD        Z3, Z10, Z10
 	VMINPD        Z4, Z10, Z10
 	VRNDSCALEPD   $0x09, Z10, Z10
-	VCVTTPD2DQ    Z10, Y6
-	VCVTDQ2PD     Y9, Z9
-	VCVTPS2PD     32(CX), Z10
-	VMULPD        Z9, Z10, Z9
-	VMAXPD        Z3, Z9, Z9
-	VMINPD        Z4, Z9, Z9
-	VRNDSCALEPD   $0x09, Z9, Z9
-	VCVTTPD2DQ    Z9, Y9
-	VINSERTI64X4  $0x01, Y9, Z6, Z9
-	VPERMD        Z1, Z7, Z10
-	VPERMD        Z2, Z7, Z7
-	VPSUBD        Z5, Z8, Z8
-	VPBROADCASTD  w00000000<>+0(SB), Z11
-	VPMINSD       Z8, Z9, Z8
-	VPMAXSD       Z11, Z8, Z8
-	VPMULLD       Z10, Z8, Z8
-	VPADDD        Z7, Z8, Z7
-	VMOVDQU32     Z7, (AX)
+	VCVTTPD2DQ    Z10, Y10
+	VINSERTI64X4  $0x01, Y10, Z6, Z10
+	VPADDD        Z7, Z10, Z10
+	VPERMD        Z1, Z8, Z11
+	VPERMD        Z2, Z8, Z8
+	VPSUBD        Z5, Z9, Z9
+	VPBROADCASTD  w00000000<>+0(SB), Z12
+	VPMINSD       Z9, Z10, Z9
+	VPMAXSD       Z12, Z9, Z9
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z8, Z9, Z8
+	VMOVDQU32     Z8, (AX)
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
 	ADDQ          $+64, DX
@@ -11894,9 +11918,9 @@ again1:
 	VZEROUPPER
 	RET
 
-// func avx512PairsMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// func avx512BorderPairs(to *byte, u *byte, levels *byte, a *byte, shift int32, n int) uint8
 // Requires: AVX, AVX512F
-TEXT ·avx512PairsMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+TEXT ·avx512BorderPairs(SB), NOSPLIT, $0-49
 	MOVQ         to+0(FP), AX
 	MOVQ         u+8(FP), CX
 	MOVQ         levels+16(FP), DX
@@ -11908,14 +11932,28 @@ TEXT ·avx512PairsMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
 	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
 	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
 	VPBROADCASTD w00000001<>+0(SB), Z6
-	MOVQ         n+32(FP), BX
+	MOVL         shift+32(FP), BX
+	VPBROADCASTD BX, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), BX
 
 again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VSUBPD        Z5, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z12
+	VSUBPD        Z12, Z11, Z11
+	VCVTPD2PS     Z11, Y11
+	VMOVUPS       Y11, 128(AX)
+	VCVTTPD2DQ    Z12, Y13
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z11
 	VMULPD        Z10, Z11, Z10
 	VMAXPD        Z3, Z10, Z10
 	VMINPD        Z4, Z10, Z10
@@ -11923,47 +11961,44 @@ again1:
 	VRNDSCALEPD   $0x09, Z10, Z11
 	VSUBPD        Z11, Z10, Z10
 	VCVTPD2PS     Z10, Y10
-	VMOVUPS       Y10, 128(AX)
-	VCVTTPD2DQ    Z11, Y12
-	VCVTDQ2PD     Y9, Z9
-	VCVTPS2PD     32(CX), Z10
-	VMULPD        Z9, Z10, Z9
-	VMAXPD        Z3, Z9, Z9
-	VMINPD        Z4, Z9, Z9
-	VSUBPD        Z5, Z9, Z9
-	VRNDSCALEPD   $0x09, Z9, Z10
-	VSUBPD        Z10, Z9, Z9
-	VCVTPD2PS     Z9, Y9
-	VMOVUPS       Y9, 160(AX)
-	VCVTTPD2DQ    Z10, Y9
-	VINSERTI64X4  $0x01, Y9, Z12, Z9
-	VPERMD        Z1, Z7, Z10
-	VPERMD        Z2, Z7, Z7
-	VPSUBD        Z6, Z8, Z8
-	VPSRAD        $0x1f, Z9, Z11
-	VPXORD        Z9, Z11, Z11
-	VPMINSD       Z8, Z11, Z11
-	VPMULLD       Z10, Z11, Z11
-	VPADDD        Z7, Z11, Z11
-	VMOVDQU32     Z11, (AX)
-	VPADDD        Z6, Z9, Z9
-	VPSRAD        $0x1f, Z9, Z11
-	VPXORD        Z9, Z11, Z9
-	VPMINSD       Z8, Z9, Z8
-	VPMULLD       Z10, Z8, Z8
-	VPADDD        Z7, Z8, Z7
-	VMOVDQU32     Z7, 64(AX)
+	VMOVUPS       Y10, 160(AX)
+	VCVTTPD2DQ    Z11, Y10
+	VINSERTI64X4  $0x01, Y10, Z13, Z10
+	VPADDD        Z7, Z10, Z10
+	VPERMD        Z1, Z8, Z11
+	VPERMD        Z2, Z8, Z8
+	VPSUBD        Z6, Z9, Z12
+	VPCMPUD       $0x05, Z9, Z10, K2
+	KORW          K2, K1, K1
+	VPBROADCASTD  w00000000<>+0(SB), Z14
+	VPMINSD       Z12, Z10, Z15
+	VPMAXSD       Z14, Z15, Z14
+	VPMULLD       Z11, Z14, Z14
+	VPADDD        Z8, Z14, Z14
+	VMOVDQU32     Z14, (AX)
+	VPADDD        Z6, Z10, Z10
+	VPCMPUD       $0x05, Z9, Z10, K2
+	KORW          K2, K1, K1
+	VPBROADCASTD  w00000000<>+0(SB), Z9
+	VPMINSD       Z12, Z10, Z10
+	VPMAXSD       Z9, Z10, Z9
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z8, Z9, Z8
+	VMOVDQU32     Z8, 64(AX)
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
 	ADDQ          $+64, DX
 	DECQ          BX
 	JNZ           again1
+	KORTESTW      K1, K1
+	SETNE         AL
+	MOVB          AL, ret+48(FP)
 	VZEROUPPER
 	RET
 
-// func avx512NearestMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, n int)
+// func avx512BorderNearest(to *byte, u *byte, levels *byte, a *byte, shift int32, n int) uint8
 // Requires: AVX, AVX512F
-TEXT ·avx512NearestMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
+TEXT ·avx512BorderNearest(SB), NOSPLIT, $0-49
 	MOVQ         to+0(FP), AX
 	MOVQ         u+8(FP), CX
 	MOVQ         levels+16(FP), DX
@@ -11975,36 +12010,172 @@ TEXT ·avx512NearestMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-40
 	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
 	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
 	VPBROADCASTD w00000001<>+0(SB), Z5
-	MOVQ         n+32(FP), BX
+	MOVL         shift+32(FP), BX
+	VPBROADCASTD BX, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), BX
 
 again1:
-	VMOVDQU32     (DX), Z7
-	VPERMD        Z0, Z7, Z8
-	VEXTRACTI64X4 $0x01, Z8, Y9
-	VCVTDQ2PD     Y8, Z10
-	VCVTPS2PD     (CX), Z11
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z11
 	VMULPD        Z10, Z11, Z10
 	VMAXPD        Z3, Z10, Z10
 	VMINPD        Z4, Z10, Z10
 	VRNDSCALEPD   $0x09, Z10, Z10
-	VCVTTPD2DQ    Z10, Y6
-	VCVTDQ2PD     Y9, Z9
-	VCVTPS2PD     32(CX), Z10
-	VMULPD        Z9, Z10, Z9
-	VMAXPD        Z3, Z9, Z9
-	VMINPD        Z4, Z9, Z9
-	VRNDSCALEPD   $0x09, Z9, Z9
-	VCVTTPD2DQ    Z9, Y9
-	VINSERTI64X4  $0x01, Y9, Z6, Z9
-	VPERMD        Z1, Z7, Z10
-	VPERMD        Z2, Z7, Z7
-	VPSUBD        Z5, Z8, Z8
-	VPSRAD        $0x1f, Z9, Z11
-	VPXORD        Z9, Z11, Z9
-	VPMINSD       Z8, Z9, Z8
-	VPMULLD       Z10, Z8, Z8
-	VPADDD        Z7, Z8, Z7
-	VMOVDQU32     Z7, (AX)
+	VCVTTPD2DQ    Z10, Y10
+	VINSERTI64X4  $0x01, Y10, Z6, Z10
+	VPADDD        Z7, Z10, Z10
+	VPERMD        Z1, Z8, Z11
+	VPERMD        Z2, Z8, Z8
+	VPSUBD        Z5, Z9, Z12
+	VPCMPUD       $0x05, Z9, Z10, K2
+	KORW          K2, K1, K1
+	VPBROADCASTD  w00000000<>+0(SB), Z9
+	VPMINSD       Z12, Z10, Z10
+	VPMAXSD       Z9, Z10, Z9
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z8, Z9, Z8
+	VMOVDQU32     Z8, (AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	KORTESTW      K1, K1
+	SETNE         AL
+	MOVB          AL, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func avx512PairsMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512PairsMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-48
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z6
+	MOVL         shift+32(FP), BX
+	VPBROADCASTD BX, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VSUBPD        Z5, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z12
+	VSUBPD        Z12, Z11, Z11
+	VCVTPD2PS     Z11, Y11
+	VMOVUPS       Y11, 128(AX)
+	VCVTTPD2DQ    Z12, Y13
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VSUBPD        Z5, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z11
+	VSUBPD        Z11, Z10, Z10
+	VCVTPD2PS     Z10, Y10
+	VMOVUPS       Y10, 160(AX)
+	VCVTTPD2DQ    Z11, Y10
+	VINSERTI64X4  $0x01, Y10, Z13, Z10
+	VPADDD        Z7, Z10, Z10
+	VPERMD        Z1, Z8, Z11
+	VPERMD        Z2, Z8, Z8
+	VPSUBD        Z6, Z9, Z9
+	VPSRAD        $0x1f, Z10, Z12
+	VPXORD        Z10, Z12, Z12
+	VPMINSD       Z9, Z12, Z12
+	VPMULLD       Z11, Z12, Z12
+	VPADDD        Z8, Z12, Z12
+	VMOVDQU32     Z12, (AX)
+	VPADDD        Z6, Z10, Z10
+	VPSRAD        $0x1f, Z10, Z12
+	VPXORD        Z10, Z12, Z10
+	VPMINSD       Z9, Z10, Z9
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z8, Z9, Z8
+	VMOVDQU32     Z8, 64(AX)
+	ADDQ          $+192, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	DECQ          BX
+	JNZ           again1
+	VZEROUPPER
+	RET
+
+// func avx512NearestMIRROR_CLAMP_TO_EDGE(to *byte, u *byte, levels *byte, a *byte, shift int32, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512NearestMIRROR_CLAMP_TO_EDGE(SB), NOSPLIT, $0-48
+	MOVQ         to+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         levels+16(FP), DX
+	MOVQ         a+24(FP), BX
+	VMOVDQU32    (BX), Z0
+	VMOVDQU32    64(BX), Z1
+	VMOVDQU32    128(BX), Z2
+	VBROADCASTSD qc1d0000000000000<>+0(SB), Z3
+	VBROADCASTSD q41d0000000000000<>+0(SB), Z4
+	VBROADCASTSD q3fe0000000000000<>+0(SB), Z5
+	VPBROADCASTD w00000001<>+0(SB), Z5
+	MOVL         shift+32(FP), BX
+	VPBROADCASTD BX, Z7
+	KXORW        K1, K1, K1
+	MOVQ         n+40(FP), BX
+
+again1:
+	VMOVDQU32     (DX), Z8
+	VPERMD        Z0, Z8, Z9
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VCVTDQ2PD     Y9, Z11
+	VCVTPS2PD     (CX), Z12
+	VMULPD        Z11, Z12, Z11
+	VMAXPD        Z3, Z11, Z11
+	VMINPD        Z4, Z11, Z11
+	VRNDSCALEPD   $0x09, Z11, Z11
+	VCVTTPD2DQ    Z11, Y6
+	VCVTDQ2PD     Y10, Z10
+	VCVTPS2PD     32(CX), Z11
+	VMULPD        Z10, Z11, Z10
+	VMAXPD        Z3, Z10, Z10
+	VMINPD        Z4, Z10, Z10
+	VRNDSCALEPD   $0x09, Z10, Z10
+	VCVTTPD2DQ    Z10, Y10
+	VINSERTI64X4  $0x01, Y10, Z6, Z10
+	VPADDD        Z7, Z10, Z10
+	VPERMD        Z1, Z8, Z11
+	VPERMD        Z2, Z8, Z8
+	VPSUBD        Z5, Z9, Z9
+	VPSRAD        $0x1f, Z10, Z12
+	VPXORD        Z10, Z12, Z10
+	VPMINSD       Z9, Z10, Z9
+	VPMULLD       Z11, Z9, Z9
+	VPADDD        Z8, Z9, Z8
+	VMOVDQU32     Z8, (AX)
 	ADDQ          $+192, AX
 	ADDQ          $+64, CX
 	ADDQ          $+64, DX

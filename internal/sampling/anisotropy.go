@@ -104,14 +104,17 @@ func (r *Routine) footprints(s *Span, n int) (most int) {
 
 // anisotropicSpan is anisotropic for a span whose levels are chosen, and in which footprints has found at most so many
 // samples.
-func (r *Routine) anisotropicSpan(s *Span, two bool, n, most int) {
+func (r *Routine) anisotropicSpan(s *Span, two bool, n, most int) bool {
 	f := &s.footprints
 	clear(f.sums[:])
 	places := (*[2]lanes.SpanWords)(s.Coordinates[:2])
 	for sample := float32(1); sample <= float32(most); sample++ {
 		lanes.PlacesSpan(places, &f.start, &f.step, sample, n)
-		r.spanLevels(s, two, n)
+		if !r.spanLevels(s, two, n) {
+			return false
+		}
 		lanes.SumsSpan(&f.sums, &s.Result, &f.samples, sample, n)
 	}
 	lanes.MeansSpan(&s.Result, &f.sums, &f.samples, n)
+	return true
 }

@@ -16,6 +16,8 @@ type Span struct {
 	Coordinates [3]lanes.SpanWords // along the axes, then the layer
 	Dx, Dy      [2]lanes.SpanWords // derivatives
 	Lod         lanes.SpanWords
+	Bias        float32  // of levels of detail from derivatives, in all lanes
+	Shift       [2]int32 // of texels along the axes, in all lanes
 	Result      [4]lanes.SpanWords
 
 	other         [4]lanes.SpanWords
@@ -25,7 +27,7 @@ type Span struct {
 	footprints    footprints
 }
 
-// plane is what a routine for spans knows: of a view with two axes and maybe layers, and filters that lie inside of it.
+// plane is what a routine for spans knows: of a view with two axes and maybe layers.
 type plane struct {
 	axes   [3]lanes.PlaneAxis
 	lods   lanes.PlaneLods
@@ -38,9 +40,6 @@ func (r *Routine) newPlane() *plane {
 	ok := v.format.HasPlanes() && v.axes == 2 && !v.cube && r.sources == nil && !r.instruction.compare &&
 		!s.unnormalized && s.reduction == vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE &&
 		len(v.levels) <= lanes.PlaneLevels && len(v.data) <= math.MaxInt32
-	for _, mode := range r.modes[:2] {
-		ok = ok && mode != vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER
-	}
 	if r.levels != firstLevel {
 		ok = ok && r.mag == r.min && r.instruction.mode != LodZero
 	}
@@ -71,7 +70,7 @@ func (r *Routine) newPlane() *plane {
 	return p
 }
 
-// Spans says whether SampleSpan can be called for lookups by HasOffset, HasBias, HasMinLod and Compare all false.
+// Spans says whether SampleSpan can be called for lookups by HasMinLod and Compare both false.
 func (r *Routine) Spans() bool { return r != nil && r.plane != nil }
 
 // Derivatives says whether SampleSpan reads Dx and Dy.
@@ -80,52 +79,61 @@ func (r *Routine) Derivatives() bool {
 }
 
 // SampleSpan is Sample for so many lanes. It gives false where it can't: derivatives may be such that only Sample has
-// their level of detail.
+// their level of detail, and texels may lie outside, where there is a border.
 func (r *Routine) SampleSpan(s *Span, n int) bool {
-	p := r.plane
 	if r.levels == firstLevel {
 		clear(s.first[:])
-		r.spanLevels(s, false, n)
-		return true
+		return r.spanLevels(s, false, n)
 	}
-	most := 1 // samples of a lane
+	lods, most := r.plane.lods, 1 // samples of a lane
 	switch {
 	case r.instruction.mode != LodGradient:
+	case s.Bias != s.Bias:
+		return false
 	case r.sampler.anisotropy > 1:
 		most = r.footprints(s, n)
-	case !p.lods.Lods(&s.Lod, &s.Dx, &s.Dy, n):
-		most = 0
+	case !lods.Lods(&s.Lod, &s.Dx, &s.Dy, n):
+		return false
 	}
 	if most == 0 {
 		return false
 	}
-	two := p.lods.Levels(&s.first, &s.second, &s.weights, &s.Lod, n)
+	if s.Bias != 0 {
+		lods.Bias = min(max(r.sampler.bias+s.Bias, -MaxLodBias), MaxLodBias)
+	}
+	two := lods.Levels(&s.first, &s.second, &s.weights, &s.Lod, n)
 	if r.levels == anisotropic {
-		r.anisotropicSpan(s, two, n, most)
-	} else {
-		r.spanLevels(s, two, n)
+		return r.anisotropicSpan(s, two, n, most)
+	}
+	return r.spanLevels(s, two, n)
+}
+
+// spanLevels samples one or two levels in each lane.
+func (r *Routine) spanLevels(s *Span, two bool, n int) bool {
+	if !r.spanLevel(s, &s.Result, &s.first, n) {
+		return false
+	}
+	if two && r.view.format.Linear() {
+		if !r.spanLevel(s, &s.other, &s.second, n) {
+			return false
+		}
+		lanes.MixSpan(&s.Result, &s.other, &s.weights, n)
 	}
 	return true
 }
 
-// spanLevels samples one or two levels in each lane.
-func (r *Routine) spanLevels(s *Span, two bool, n int) {
-	r.spanLevel(s, &s.Result, &s.first, n)
-	if two && r.view.format.Linear() {
-		r.spanLevel(s, &s.other, &s.second, n)
-		lanes.MixSpan(&s.Result, &s.other, &s.weights, n)
-	}
-}
-
 // spanLevel samples one level in each lane.
-func (r *Routine) spanLevel(s *Span, dst *[4]lanes.SpanWords, levels *lanes.SpanWords, n int) {
+func (r *Routine) spanLevel(s *Span, dst *[4]lanes.SpanWords, levels *lanes.SpanWords, n int) bool {
 	v, p := r.view, r.plane
 	for axis := range v.axes {
-		a, mode := &p.axes[axis], r.modes[axis]
+		a, to, u, inside := &p.axes[axis], &s.pairs[axis], &s.Coordinates[axis], false
 		if p.linear {
-			a.Pairs(mode, &s.pairs[axis], &s.Coordinates[axis], levels, n)
+			inside = a.Pairs(r.modes[axis], to, u, levels, s.Shift[axis&1], n)
 		} else {
-			a.Nearest(mode, &s.pairs[axis], &s.Coordinates[axis], levels, n)
+			inside = a.Nearest(r.modes[axis], to, u, levels, s.Shift[axis&1], n)
+		}
+		if !inside {
+			return false
 		}
 	}
 	if v.arrayed {
@@ -136,6 +144,7 @@ func (r *Routine) spanLevel(s *Span, dst *[4]lanes.SpanWords, levels *lanes.Span
 	} else {
 		v.format.PlaneNearest(dst, v.data, &s.pairs[0], &s.pairs[1], n)
 	}
+	return true
 }
 
 // Component is a component of what SampleSpan has found.

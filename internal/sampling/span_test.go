@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"farside/internal/lanes"
@@ -59,7 +60,7 @@ func TestSpans(t *testing.T) {
 		t.Skip("this processor has no AVX-512")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	done := 0
+	done, borders := 0, 0
 	for round := range 3000 {
 		f := spanFormats[round%len(spanFormats)]
 		extent := [3]uint32{1 + r.Uint32N(70), 1 + r.Uint32N(70), 1}
@@ -88,15 +89,27 @@ func TestSpans(t *testing.T) {
 		}
 		info := randomSampler(r)
 		info.MagFilter, info.MaxLod, info.MaxAnisotropy = info.MinFilter, 16, float32(r.IntN(4)*5)
-		for axis, mode := range info.AddressMode {
-			if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
-				info.AddressMode[axis] = vk.SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE
-			}
-		}
 		sampler := NewSampler(info)
-		q := &Lookup{Mode: []LodMode{LodExplicit, LodGradient}[r.IntN(2)]}
+		q := &Lookup{Mode: []LodMode{LodExplicit, LodGradient}[r.IntN(2)], HasBias: true, HasOffset: true}
 		s := new(Span)
 		randomSpan(r, s, r.IntN(2) == 0)
+		if r.IntN(2) == 0 {
+			s.Bias, s.Shift = float32(r.NormFloat64()*6), [2]int32{r.Int32N(16) - 8, r.Int32N(16) - 8}
+			if q.Mode == LodExplicit {
+				s.Bias = 0
+			}
+		}
+		for lane := range Width {
+			q.Bias[lane] = bits(s.Bias)
+			q.Offset[0][lane], q.Offset[1][lane] = uint32(s.Shift[0]), uint32(s.Shift[1])
+		}
+		for axis, mode := range info.AddressMode[:2] {
+			if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
+				for i := range s.Coordinates[axis] { // seldom outside
+					s.Coordinates[axis][i] = bits(0.35 + 0.3*r.Float32())
+				}
+			}
+		}
 		asked := *s
 		n := Width * (1 + r.IntN(SpanLanes/Width))
 		routine := v.Routine(sampler, q)
@@ -107,6 +120,9 @@ func TestSpans(t *testing.T) {
 			continue
 		}
 		done++
+		if slices.Contains(info.AddressMode[:2], vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER) {
+			borders++
+		}
 		for first := 0; first < n; first += Width {
 			for axis := range 3 {
 				copy(q.Coordinates[axis][:], asked.Coordinates[axis][first:])
@@ -130,8 +146,8 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	if done < 2000 {
-		t.Errorf("only %d spans were sampled", done)
+	if done < 2000 || borders < 100 {
+		t.Errorf("only %d spans were sampled, %d with a border", done, borders)
 	}
 }
 
@@ -163,7 +179,6 @@ func TestSpanRefuses(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(s *SamplerInfo){
-		"border":    func(s *SamplerInfo) { s.AddressMode[1] = vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER },
 		"nearest":   func(s *SamplerInfo) { s.MinFilter = vk.FILTER_NEAREST },
 		"reduction": func(s *SamplerInfo) { s.ReductionMode = vk.SAMPLER_REDUCTION_MODE_MAX },
 		"NaN":       func(s *SamplerInfo) { s.MipLodBias = float32(math.NaN()) },

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"math"
 	"math/bits"
 
 	"farside/compute/internal/kernel"
@@ -15,12 +16,17 @@ const spanChunks = sampling.SpanLanes / kernel.Width
 // spans says whether an instruction asks for nothing but what a sampling.Span has, from one image and one sampler.
 func spans(op *program.ImageOp) bool {
 	switch op.Op {
-	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleExplicitLod:
+	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleExplicitLod, spirv.OpImageSampleProjImplicitLod:
 	default:
 		return false
 	}
-	for _, r := range [...]program.Register{op.Dref, op.Bias, op.MinLod, op.Image.Register, op.Sampler.Register} {
+	for _, r := range [...]program.Register{op.Dref, op.MinLod, op.Image.Register, op.Sampler.Register} {
 		if r.Size != 0 {
+			return false
+		}
+	}
+	for _, r := range append([]program.Register{op.Bias}, op.Offset...) {
+		if r.Size != 0 && !r.Uniform() {
 			return false
 		}
 	}
@@ -30,7 +36,8 @@ func spans(op *program.ImageOp) bool {
 		}
 	}
 	gradients := len(op.GradX) == 2 && len(op.GradY) == 2
-	return (len(op.Coordinate) == 2 || len(op.Coordinate) == 3) && len(op.Offset) == 0 && (op.Lod.Size != 0 || gradients)
+	return (len(op.Coordinate) == 2 || len(op.Coordinate) == 3) && len(op.Offset) <= 2 && !op.Projective &&
+		(op.Lod.Size != 0 || gradients)
 }
 
 // imageSpans does an instruction in the active lanes, a span of chunks at a time; false: nothing has been done, since
@@ -60,30 +67,43 @@ func (w *worker) imageSpans(index int32, op *program.ImageOp) bool {
 	return true
 }
 
+// partChunks is how many chunks are sampled at once in a span in which not all can be.
+const partChunks = 4
+
 // imageSpan does an instruction in so many chunks. All operands are read before the result is written.
 func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) {
 	b, s := &w.images[index], w.span
 	for axis, r := range op.Coordinate {
-		w.spanOperand(s.Coordinates[axis][:], r, first, chunks)
+		w.spanOperand(s.Coordinates[axis][:], r, first, chunks, middle)
+	}
+	s.Bias = math.Float32frombits(w.imageOperand(op.Bias, 0)[0])
+	s.Shift = [2]int32{}
+	for axis, r := range op.Offset {
+		s.Shift[axis&1] = int32(w.imageOperand(r, 0)[0])
 	}
 	if op.Lod.Size == 0 && b.routine.Derivatives() {
 		for axis := range 2 {
-			w.spanOperand(s.Dx[axis][:], op.GradX[axis], first, chunks)
-			w.spanOperand(s.Dy[axis][:], op.GradY[axis], first, chunks)
+			w.spanOperand(s.Dx[axis][:], op.GradX[axis], first, chunks, 0)
+			w.spanOperand(s.Dy[axis][:], op.GradY[axis], first, chunks, 0)
 		}
 	}
 	if op.Lod.Size != 0 {
-		w.spanOperand(s.Lod[:], op.Lod, first, chunks)
+		w.spanOperand(s.Lod[:], op.Lod, first, chunks, 0)
 	}
-	if !b.routine.SampleSpan(s, chunks*kernel.Width) {
+	switch {
+	case b.routine.SampleSpan(s, chunks*kernel.Width):
+		w.spanResults(b.routine, op, first, chunks)
+	case chunks > partChunks: // most parts may be such that they can
+		for part := 0; part < chunks; part += partChunks {
+			w.imageSpan(index, op, first+part, min(chunks-part, partChunks))
+		}
+	default:
 		for chunk := first; chunk < first+chunks; chunk++ {
 			if active := w.activeLanes(chunk); active != 0 {
 				w.imageChunk(index, op, chunk, active)
 			}
 		}
-		return
 	}
-	w.spanResults(b.routine, op, first, chunks)
 }
 
 // spanResults copies what a span has found to the active lanes of registers.
@@ -116,8 +136,11 @@ func (w *worker) spanResults(routine *sampling.Routine, op *program.ImageOp, fir
 	}
 }
 
-// spanOperand copies chunks of a register of 32-bit values. What lies behind them in the last 32 lanes is 0.
-func (w *worker) spanOperand(dst []uint32, r program.Register, first, chunks int) {
+// middle is a half as a float: a coordinate that lies inside of an image.
+const middle = 0x3f000000
+
+// spanOperand copies chunks of a register of 32-bit values, and puts rest behind them in the last 32 lanes.
+func (w *worker) spanOperand(dst []uint32, r program.Register, first, chunks int, rest uint32) {
 	n := chunks * kernel.Width
 	if r.Uniform() {
 		v := w.imageOperand(r, 0)[0]
@@ -127,5 +150,8 @@ func (w *worker) spanOperand(dst []uint32, r program.Register, first, chunks int
 	} else {
 		copy(dst, w.words(r, first, chunks))
 	}
-	clear(dst[n:min((n+31)&^31, len(dst))])
+	behind := dst[n:min((n+31)&^31, len(dst))]
+	for i := range behind {
+		behind[i] = rest
+	}
 }

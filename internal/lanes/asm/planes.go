@@ -26,14 +26,16 @@ const (
 
 // planes writes the functions of AVX-512, for 16 lanes at a time and n times.
 func (g *generator) planes() {
+	const parameters, plain = "(to *PlanePairs, u, levels *uint32, a *PlaneAxis, shift int32, n int)",
+		"func(to, u, levels, a *byte, shift int32, n int)"
 	for mode, name := range modes {
-		if mode == clampToBorder {
-			continue // whose texels may lie nowhere
-		}
-		for _, step := range []string{"avx512Pairs", "avx512Nearest"} {
-			g.begin(step, addressMode+name, "(to *PlanePairs, u, levels *uint32, a *PlaneAxis, n int)",
-				"func(to, u, levels, a *byte, n int)")
-			g.planePairs(mode, step == "avx512Pairs")
+		for _, step := range []string{"Pairs", "Nearest"} {
+			if mode == clampToBorder { // whose texels may lie nowhere
+				g.begin("avx512Border"+step, "", parameters+" uint8", plain+" uint8")
+			} else {
+				g.begin("avx512"+step, addressMode+name, parameters, plain)
+			}
+			g.planePairs(mode, step == "Pairs")
 		}
 	}
 	g.planeLayers()
@@ -62,18 +64,22 @@ func (g *generator) z(i instruction, sources ...operand.Op) vector {
 }
 
 // loop begins a loop, whose end the function that it returns writes: it goes n times round and moves the pointers on.
-func (g *generator) loop() (end func(moves map[reg.GPVirtual]int)) {
+// Behind it come results, and the function's end.
+func (g *generator) loop() (end func(moves map[reg.GPVirtual]int, results ...func())) {
 	n := g.GP64()
 	g.Load(g.Param("n"), n)
 	again := g.label("again")
 	g.Label(again)
-	return func(moves map[reg.GPVirtual]int) {
+	return func(moves map[reg.GPVirtual]int, results ...func()) {
 		pointers := slices.SortedFunc(maps.Keys(moves), func(a, b reg.GPVirtual) int { return cmp.Compare(a.ID(), b.ID()) })
 		for _, p := range pointers { // in the same order each time
 			g.ADDQ(operand.I32(moves[p]), p)
 		}
 		g.DECQ(n)
 		g.JNZ(operand.LabelRef(again))
+		for _, result := range results {
+			result()
+		}
 		g.end()
 	}
 }
@@ -89,7 +95,7 @@ func (g *generator) joined(low, high vector) vector {
 }
 
 // planePairs writes the body of a search along an axis, for a linear filter or of the nearest texels: see
-// lanes.Axis.pairs and nearest.
+// lanes.Axis.pairs and nearest. With a border it says whether some texel lies outside, of which it finds the nearest.
 func (g *generator) planePairs(mode int, linear bool) {
 	to, u, levels, a := g.pointer("to"), g.pointer("u"), g.pointer("levels"), g.pointer("a")
 	const far = 1 << 30
@@ -97,6 +103,10 @@ func (g *generator) planePairs(mode int, linear bool) {
 	steps, starts := g.z(g.VMOVDQU32, at(a, planeStep)), g.z(g.VMOVDQU32, at(a, planeStart))
 	low, high, half := g.eights(math.Float64bits(-far)), g.eights(math.Float64bits(far)), g.eights(math.Float64bits(0.5))
 	one := g.z(g.VPBROADCASTD, g.single(1))
+	by, outside := g.GP32(), g.K()
+	g.Load(g.Param("shift"), by)
+	shift := g.z(g.VPBROADCASTD, by)
+	g.KXORW(outside, outside, outside)
 	end := g.loop()
 	level := g.z(g.VMOVDQU32, at(levels, 0))
 	size := g.z(g.VPERMD, sizes, level)
@@ -116,7 +126,7 @@ func (g *generator) planePairs(mode int, linear bool) {
 		}
 		floors[i] = g.y(g.VCVTTPD2DQ, floor)
 	}
-	n := g.joined(floors[0], floors[1])
+	n := g.z(g.VPADDD, shift, g.joined(floors[0], floors[1]))
 	p := &planeAxis{g, a, to, g.z(g.VPERMD, steps, level), g.z(g.VPERMD, starts, level), one}
 	put := func(bytes int, n vector) { p.put(bytes, n) }
 	period := size // what the first texel is within, and the second is 0 at; nil: it isn't wrapped
@@ -132,7 +142,12 @@ func (g *generator) planePairs(mode int, linear bool) {
 		period = nil
 		last := g.z(g.VPSUBD, one, size)
 		put = func(bytes int, n vector) {
-			if mode == clampToEdge {
+			if mode == clampToBorder {
+				beyond := g.K()
+				g.VPCMPUD(operand.U8(5), size, n, beyond)
+				g.KORW(beyond, outside, outside)
+			}
+			if mode != mirrorClampToEdge {
 				p.put(bytes, g.z(g.VPMAXSD, g.zero512(), g.z(g.VPMINSD, last, n)))
 				return
 			}
@@ -149,7 +164,15 @@ func (g *generator) planePairs(mode int, linear bool) {
 		}
 		put(pairsSecond, next)
 	}
-	end(map[reg.GPVirtual]int{to: pairsBytes, u: 64, levels: 64})
+	end(map[reg.GPVirtual]int{to: pairsBytes, u: 64, levels: 64}, func() {
+		if mode != clampToBorder {
+			return
+		}
+		some := g.GP8()
+		g.KORTESTW(outside, outside)
+		g.SETNE(some)
+		g.Store(some, g.ReturnIndex(0))
+	})
 }
 
 // planeLayers writes the function that adds where layers begin to what was found along another axis: see
