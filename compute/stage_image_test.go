@@ -57,22 +57,36 @@ void main() {
 	})
 }
 
-// TestSpansOfLanes: samples of many lanes at once are what chunks of lanes sample, which an offset asks for, and lanes
-// that don't take part keep what they have.
+// TestSpansOfLanes: samples of many lanes at once are what chunks of lanes sample, which go where each lane chooses its
+// image, and lanes that don't take part keep what they have.
 func TestSpansOfLanes(t *testing.T) {
 	eachWay(t, "frag", `#version 450
+#extension GL_EXT_nonuniform_qualifier : require
 layout(location = 0) out vec4 color;
 layout(set = 0, binding = 0) uniform sampler2D image;
+layout(set = 0, binding = 0) uniform sampler2D images[2];
+layout(set = 0, binding = 1) uniform sampler2DShadow shadow;
+layout(set = 0, binding = 1) uniform sampler2DShadow shadows[2];
 void main() {
 	vec2 at = gl_FragCoord.xy / 7;
+	int k = nonuniformEXT(min(int(at.x), 0));
+	vec3 bound = vec3(at, 0.5);
 	vec4 one = vec4(5), other = vec4(5);
-	vec4 all = texture(image, at), same = textureGradOffset(image, at, dFdx(at), dFdy(at), ivec2(0));
+	vec4 all = texture(image, at), same = texture(images[k], at);
+	bool alike = all == same && texture(image, at, 1.5) == texture(images[k], at, 1.5) &&
+		textureOffset(image, at, ivec2(3, -2)) == textureOffset(images[k], at, ivec2(3, -2)) &&
+		textureProj(image, vec3(at, 1.5)) == textureProj(images[k], vec3(at, 1.5));
 	if (int(gl_FragCoord.x * 8) % 3 != 0) {
 		one = textureLod(image, at, at.x / 4);
-		other = textureLodOffset(image, at, at.x / 4, ivec2(0));
+		other = textureLod(images[k], at, at.x / 4);
 	}
-	vec4 fixed_ = textureLod(image, vec2(0.3), at.y), fixedToo = textureLodOffset(image, vec2(0.3), at.y, ivec2(0));
-	color = vec4(all == same, one == other, one.x, fixed_ == fixedToo);
+	vec4 fixed_ = textureLod(image, vec2(0.3), at.y), fixedToo = textureLod(images[k], vec2(0.3), at.y);
+	bool gathers = fixed_ == fixedToo && textureGather(image, at, 0) == textureGather(images[k], at, 0) &&
+		textureGatherOffset(image, at, ivec2(-1, 2), 3) == textureGatherOffset(images[k], at, ivec2(-1, 2), 3) &&
+		textureGather(shadow, at, 0.4) == textureGather(shadows[k], at, 0.4) &&
+		texture(shadow, bound) == texture(shadows[k], bound) &&
+		textureLod(shadow, bound, 1.25) == textureLod(shadows[k], bound, 1.25);
+	color = vec4(alike, one == other, one.x, gathers);
 }`, func(t *testing.T, p *Program) {
 		b := newBatchOf(t, p)
 		fillSteps(b)

@@ -100,7 +100,23 @@ func (a *PlaneAxis) Layers(to *[SpanLanes / PlaneWidth]PlanePairs, z, levels *Sp
 
 // PlaneNearest reads the texels at the first offsets of x and y, which lie inside as those of Plane do.
 func (f *Format) PlaneNearest(dst *[4]SpanWords, data []byte, x, y *[SpanLanes / PlaneWidth]PlanePairs, lanes int) {
-	avx512Read(f.way, f, &dst[0][0], data, &x[0], &y[0], vectorsOf(lanes))
+	f.PlaneTexel(dst, data, x, y, [2]int{}, lanes)
+}
+
+// PlaneTexel is PlaneNearest with the first (0) or the second (1) offset of each axis.
+func (f *Format) PlaneTexel(dst *[4]SpanWords, data []byte, x, y *[SpanLanes / PlaneWidth]PlanePairs, side [2]int,
+	lanes int) {
+	avx512Read(f.way, f, &dst[0][0], data, &x[0].At[side[0]&1], &y[0].At[side[1]&1], vectorsOf(lanes))
+}
+
+// CompareSpan compares references with texels, the first of which a depth aspect's Unorm clamps, and gives 1 and 0.
+func CompareSpan(dst, references, texels *SpanWords, op vk.CompareOp, clamp bool, lanes int) {
+	avx512Compare(&dst[0], &references[0], &texels[0], op, clamp, vectorsOf(lanes))
+}
+
+// BilinearSpan filters between four texels of one component: along x, then along y.
+func BilinearSpan(dst *SpanWords, texels *[4]SpanWords, x, y *[SpanLanes / PlaneWidth]PlanePairs, lanes int) {
+	avx512Bilinear(&dst[0], &texels[0][0], &x[0], &y[0], vectorsOf(lanes))
 }
 
 // Plane is Quad for so many lanes. All offsets lie inside, also those of the lanes up to the next multiple of

@@ -291,7 +291,7 @@ func avx512Nearest(which vk.SamplerAddressMode, to *PlanePairs, u, levels *uint3
 	}
 }
 
-func avx512Read(which way, f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int) {
+func avx512Read(which way, f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int) {
 	switch which {
 	case wayUnorm8x1:
 		avx512ReadUnorm8x1(f, dst, data, x, y, n)
@@ -858,223 +858,229 @@ func avx512Sums(sums, other, samples *uint32, many float32, n int)
 func avx512Means(dst, sums, samples *uint32, n int)
 
 //go:noescape
-func avx512ReadUnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512Compare(dst, references, texels *uint32, op vk.CompareOp, clamp bool, n int)
+
+//go:noescape
+func avx512Bilinear(dst, texels *uint32, x, y *PlanePairs, n int)
+
+//go:noescape
+func avx512ReadUnorm8x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm8x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm8x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm16x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm16x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm16x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSnorm8x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSnorm8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSnorm8x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSnorm8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSnorm8x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSnorm8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSnorm16x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSnorm16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSnorm16x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSnorm16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSnorm16x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSnorm16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUint8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUint8x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadUint8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUint8x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadUint8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUint8x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadUint16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUint16x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadUint16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUint16x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadUint16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUint16x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadSint8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSint8x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadSint8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSint8x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadSint8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSint8x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadSint16x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSint16x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadSint16x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSint16x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadSint16x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSint16x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadUnorm8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm8x4BGRA(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm10x3(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm10x3(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm10x3(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm10x3BGR(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm10x3BGR(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm10x3BGR(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadUnorm24(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadUnorm24(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadUnorm24(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadHalf1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadHalf1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadHalf1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSingle1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSingle1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSingle1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadWord1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadWord1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadHalf2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadHalf2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadHalf2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSingle2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSingle2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSingle2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadWord2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadWord2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
-func avx512ReadHalf4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadHalf4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadHalf4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSingle4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSingle4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSingle4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSharedExponent(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSharedExponent(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSharedExponent(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadTable1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadTable1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadTable1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadTable2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadTable2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadTable2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadTable4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadTable4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadTable4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSrgb8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSrgb8x1(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSrgb8x1(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSrgb8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSrgb8x2(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSrgb8x2(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSrgb8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSrgb8x4(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSrgb8x4(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
 
 //go:noescape
-func avx512ReadSrgb8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)
+func avx512ReadSrgb8x4BGRA(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)
 
 //go:noescape
 func avx512QuadSrgb8x4BGRA(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)

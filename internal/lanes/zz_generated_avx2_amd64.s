@@ -13163,6 +13163,109 @@ again1:
 	VZEROUPPER
 	RET
 
+// func avx512Compare(dst *byte, references *byte, texels *byte, op int32, clamp bool, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Compare(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         references+8(FP), CX
+	MOVQ         texels+16(FP), DX
+	MOVL         op+24(FP), BX
+	MOVB         clamp+28(FP), SI
+	VPBROADCASTD w00000000<>+0(SB), Z0
+	VPBROADCASTD w3f800000<>+0(SB), Z1
+	MOVL         BX, DI
+	ANDL         $0x00000001, DI
+	XORL         R8, R8
+	CMPL         DI, $0x00000001
+	SETEQ        R8
+	NEGL         R8
+	VPBROADCASTD R8, Z2
+	VPANDD       Z1, Z2, Z2
+	MOVL         BX, DI
+	ANDL         $0x00000002, DI
+	XORL         R8, R8
+	CMPL         DI, $0x00000002
+	SETEQ        R8
+	NEGL         R8
+	VPBROADCASTD R8, Z3
+	VPANDD       Z1, Z3, Z3
+	MOVL         BX, DI
+	ANDL         $0x00000004, DI
+	XORL         R8, R8
+	CMPL         DI, $0x00000004
+	SETEQ        R8
+	NEGL         R8
+	VPBROADCASTD R8, Z4
+	VPANDD       Z1, Z4, Z4
+	ANDL         $0x00000005, BX
+	XORL         DI, DI
+	CMPL         BX, $0x00000005
+	SETEQ        DI
+	NEGL         DI
+	VPBROADCASTD DI, Z5
+	VPANDD       Z1, Z5, Z5
+	MOVQ         n+32(FP), BX
+
+again1:
+	VMOVUPS (CX), Z6
+	TESTB   SI, SI
+	JEQ     compare
+	VMAXPS  Z6, Z0, Z6
+	VMINPS  Z6, Z1, Z6
+
+compare:
+	VMOVUPS   (DX), Z7
+	VMOVDQA32 Z0, Z8
+	VCMPPS    $0x11, Z7, Z6, K1
+	VMOVDQA32 Z2, K1, Z8
+	VCMPPS    $0x00, Z7, Z6, K1
+	VMOVDQA32 Z3, K1, Z8
+	VCMPPS    $0x1e, Z7, Z6, K1
+	VMOVDQA32 Z4, K1, Z8
+	VCMPPS    $0x03, Z7, Z6, K1
+	VMOVDQA32 Z5, K1, Z8
+	VMOVDQU32 Z8, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	DECQ      BX
+	JNZ       again1
+	VZEROUPPER
+	RET
+
+// func avx512Bilinear(dst *byte, texels *byte, x *byte, y *byte, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Bilinear(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ texels+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ n+32(FP), SI
+
+again1:
+	VMOVUPS (CX), Z0
+	VMOVUPS 1024(CX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  128(DX), Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS 2048(CX), Z1
+	VMOVUPS 3072(CX), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  128(DX), Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  128(BX), Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+192, DX
+	ADDQ    $+192, BX
+	DECQ    SI
+	JNZ     again1
+	VZEROUPPER
+	RET
+
 // func avx512ReadUnorm8x1(f *byte, dst *byte, data []byte, x *byte, y *byte, n int)
 // Requires: AVX, AVX512F, AVX512VL
 TEXT ·avx512ReadUnorm8x1(SB), NOSPLIT, $128-64

@@ -16,37 +16,38 @@ type Span struct {
 	Coordinates [3]lanes.SpanWords // along the axes, then the layer
 	Dx, Dy      [2]lanes.SpanWords // derivatives
 	Lod         lanes.SpanWords
-	Bias        float32  // of levels of detail from derivatives, in all lanes
-	Shift       [2]int32 // of texels along the axes, in all lanes
+	Bias        float32         // of levels of detail from derivatives, in all lanes
+	Shift       [2]int32        // of texels along the axes, in all lanes
+	References  lanes.SpanWords // of comparisons
 	Result      [4]lanes.SpanWords
 
 	other         [4]lanes.SpanWords
-	first, second lanes.SpanWords // levels
-	weights       lanes.SpanWords // of the second ones
+	taps          [4]lanes.SpanWords // one component of the texels that a filter takes
+	first, second lanes.SpanWords    // levels
+	weights       lanes.SpanWords    // of the second ones
 	pairs         [2][SpanLanes / lanes.PlaneWidth]lanes.PlanePairs
 	footprints    footprints
 }
 
 // plane is what a routine for spans knows: of a view with two axes and maybe layers.
 type plane struct {
-	axes   [3]lanes.PlaneAxis
-	lods   lanes.PlaneLods
-	linear bool // the filter, of both
+	samples bool // it can do more than to gather
+	axes    [3]lanes.PlaneAxis
+	lods    lanes.PlaneLods
+	linear  bool // the filter, of both
 }
 
 // newPlane makes the plane of a routine; nil where it samples otherwise.
 func (r *Routine) newPlane() *plane {
 	v, s := r.view, r.sampler
-	ok := v.format.HasPlanes() && v.axes == 2 && !v.cube && r.sources == nil && !r.instruction.compare &&
+	ok := v.format.HasPlanes() && v.axes == 2 && !v.cube && r.sources == nil &&
 		!s.unnormalized && s.reduction == vk.SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE &&
 		len(v.levels) <= lanes.PlaneLevels && len(v.data) <= math.MaxInt32
-	if r.levels != firstLevel {
-		ok = ok && r.mag == r.min && r.instruction.mode != LodZero
-	}
 	if !ok {
 		return nil
 	}
-	p := &plane{linear: r.mag, lods: lanes.PlaneLods{Width: v.levels[0].texels[0], Height: v.levels[0].texels[1],
+	samples := r.levels == firstLevel || r.mag == r.min && r.instruction.mode != LodZero
+	p := &plane{samples: samples, linear: r.mag, lods: lanes.PlaneLods{Width: v.levels[0].texels[0], Height: v.levels[0].texels[1],
 		Bias: min(max(s.bias, -MaxLodBias), MaxLodBias), Least: s.minLod, Most: s.maxLod,
 		Last: float32(len(v.levels) - 1), MipLinear: s.mipLinear}}
 	if l := &p.lods; l.Bias != l.Bias || l.Least != l.Least || l.Most != l.Most {
@@ -70,8 +71,11 @@ func (r *Routine) newPlane() *plane {
 	return p
 }
 
-// Spans says whether SampleSpan can be called for lookups by HasMinLod and Compare both false.
-func (r *Routine) Spans() bool { return r != nil && r.plane != nil }
+// Spans says whether SampleSpan can be called for lookups by HasMinLod false.
+func (r *Routine) Spans() bool { return r.Gathers() && r.plane.samples }
+
+// Gathers says whether GatherSpan can be called.
+func (r *Routine) Gathers() bool { return r != nil && r.plane != nil }
 
 // Derivatives says whether SampleSpan reads Dx and Dy.
 func (r *Routine) Derivatives() bool {
@@ -139,10 +143,66 @@ func (r *Routine) spanLevel(s *Span, dst *[4]lanes.SpanWords, levels *lanes.Span
 	if v.arrayed {
 		p.axes[2].Layers(&s.pairs[1], &s.Coordinates[2], levels, n)
 	}
-	if p.linear {
+	switch {
+	case r.instruction.compare:
+		r.compareSpan(s, dst, n)
+	case p.linear:
 		v.format.Plane(dst, v.data, &s.pairs[0], &s.pairs[1], n)
-	} else {
+	default:
 		v.format.PlaneNearest(dst, v.data, &s.pairs[0], &s.pairs[1], n)
+	}
+	return true
+}
+
+// sides are the offsets of pairs along x and y of the texels that a filter takes.
+var sides = [4][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}}
+
+// compareSpan compares with the texels that have been found, and filters what comes of it.
+func (r *Routine) compareSpan(s *Span, dst *[4]lanes.SpanWords, n int) {
+	v, asked := r.view, sides[:1]
+	if r.plane.linear {
+		asked = sides[:]
+	}
+	for i, side := range asked {
+		v.format.PlaneTexel(dst, v.data, &s.pairs[0], &s.pairs[1], side, n)
+		lanes.CompareSpan(&s.taps[i], &s.References, &dst[0], r.sampler.compare, v.format.Unorm, n)
+	}
+	if r.plane.linear {
+		lanes.BilinearSpan(&dst[0], &s.taps, &s.pairs[0], &s.pairs[1], n)
+	} else {
+		dst[0] = s.taps[0]
+	}
+	dst[1], dst[2], dst[3] = zeros, zeros, units
+}
+
+// GatherSpan is Gather for so many lanes, without offsets of each texel, whose results are Result. It gives false where a
+// texel lies outside, or the component is a constant.
+func (r *Routine) GatherSpan(s *Span, component uint32, n int) bool {
+	v, p := r.view, r.plane
+	if r.instruction.compare {
+		component = 0
+	}
+	from := v.swizzle[component&3]
+	if from >= swizzleZero || r.instruction.compare && from != 0 {
+		return false
+	}
+	clear(s.first[:])
+	for axis := range v.axes {
+		a := &p.axes[axis]
+		if !a.Pairs(r.modes[axis], &s.pairs[axis], &s.Coordinates[axis], &s.first, s.Shift[axis&1], n) {
+			return false
+		}
+	}
+	if v.arrayed {
+		p.axes[2].Layers(&s.pairs[1], &s.Coordinates[2], &s.first, n)
+	}
+	for i, tap := range [4]int{2, 3, 1, 0} {
+		v.format.PlaneTexel(&s.other, v.data, &s.pairs[0], &s.pairs[1], sides[tap], n)
+		if r.instruction.compare {
+			lanes.CompareSpan(&s.Result[i], &s.References, &s.other[0], r.sampler.compare, v.format.Unorm, n)
+		} else {
+			s.Result[i] = s.other[from]
+		}
 	}
 	return true
 }

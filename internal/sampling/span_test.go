@@ -54,100 +54,153 @@ func randomSpan(r *rand.Rand, s *Span, alike bool) {
 	}
 }
 
+// spanCase is a span that is sampled at random, with what a lookup of its lanes asks for.
+type spanCase struct {
+	format  vk.Format
+	v       *View // whose spans are compared with
+	plain   *View // in Go
+	info    *SamplerInfo
+	sampler *Sampler
+	q       *Lookup
+	asked   Span
+	n       int // lanes
+}
+
+func randomSpanCase(t *testing.T, r *rand.Rand, f vk.Format) *spanCase {
+	c := &spanCase{format: f, n: Width * (1 + r.IntN(SpanLanes/Width))}
+	extent := [3]uint32{1 + r.Uint32N(70), 1 + r.Uint32N(70), 1}
+	if r.IntN(2) == 0 {
+		extent = [3]uint32{1 << r.IntN(7), 1 << r.IntN(7), 1}
+	}
+	levels := uint32(1)
+	for size := max(extent[0], extent[1]); size > 1; size /= 2 {
+		levels++
+	}
+	viewType, layers := vk.ImageViewType(vk.IMAGE_VIEW_TYPE_2D), uint32(1)
+	if r.IntN(3) == 0 {
+		viewType, layers = vk.IMAGE_VIEW_TYPE_2D_ARRAY, 1+r.Uint32N(4)
+	}
+	p, _ := newPicture(t, r, f, viewType, extent, 1+r.Uint32N(levels), layers)
+	if r.IntN(4) == 0 {
+		p.info.Swizzle = vk.ComponentMapping{R: vk.ComponentSwizzle(r.IntN(7)), A: vk.ComponentSwizzle(r.IntN(7))}
+	}
+	var err error
+	if c.v, err = newImageView(&p.info, true); err != nil {
+		t.Fatal(err)
+	}
+	if c.plain, err = newImageView(&p.info, false); err != nil {
+		t.Fatal(err)
+	}
+	c.info = randomSampler(r)
+	c.info.MagFilter, c.info.MaxLod, c.info.MaxAnisotropy = c.info.MinFilter, 16, float32(r.IntN(4)*5)
+	c.info.CompareOp = vk.CompareOp(r.IntN(8))
+	c.sampler = NewSampler(c.info)
+	c.q = &Lookup{Mode: []LodMode{LodExplicit, LodGradient}[r.IntN(2)], HasBias: true, HasOffset: true,
+		Compare: c.v.format.Linear() && r.IntN(4) == 0}
+	c.ask(r)
+	return c
+}
+
+// ask fills what the span asks for.
+func (c *spanCase) ask(r *rand.Rand) {
+	s := &c.asked
+	randomSpan(r, s, r.IntN(2) == 0)
+	if r.IntN(2) == 0 {
+		s.Bias, s.Shift = float32(r.NormFloat64()*6), [2]int32{r.Int32N(16) - 8, r.Int32N(16) - 8}
+		if c.q.Mode == LodExplicit {
+			s.Bias = 0
+		}
+	}
+	for lane := range Width {
+		c.q.Bias[lane] = bits(s.Bias)
+		c.q.Offset[0][lane], c.q.Offset[1][lane] = uint32(s.Shift[0]), uint32(s.Shift[1])
+	}
+	for axis, mode := range c.info.AddressMode[:2] {
+		if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
+			for i := range s.Coordinates[axis] { // seldom outside
+				s.Coordinates[axis][i] = bits(0.35 + 0.3*r.Float32())
+			}
+		}
+	}
+	for i := range s.References {
+		s.References[i] = bits(float32(r.NormFloat64()))
+		switch r.IntN(20) {
+		case 0:
+			s.References[i] = bits(float32(math.NaN()))
+		case 1:
+			s.References[i] = bits(1)
+		}
+	}
+}
+
+// check compares what a span has found with what chunks of lanes give in Go.
+func (c *spanCase) check(t *testing.T, what string, got func(component int) *lanes.SpanWords,
+	chunk func(want *Texels)) {
+	t.Helper()
+	for first := 0; first < c.n; first += Width {
+		for axis := range 3 {
+			copy(c.q.Coordinates[axis][:], c.asked.Coordinates[axis][first:])
+		}
+		for axis := range 2 {
+			copy(c.q.Dx[axis][:], c.asked.Dx[axis][first:])
+			copy(c.q.Dy[axis][:], c.asked.Dy[axis][first:])
+		}
+		copy(c.q.Lod[:], c.asked.Lod[first:])
+		copy(c.q.Dref[:], c.asked.References[first:])
+		var want Texels
+		chunk(&want)
+		for component := range want {
+			got := got(component)[first:][:Width]
+			for i, w := range want[component] {
+				nan := float(w) != float(w) && float(got[i]) != float(got[i]) && c.v.format.Linear()
+				if got[i] != w && !nan {
+					t.Fatalf("%s: %v, %+v, mode %v, lane %d at %v, %v, component %d: %v, want %v", what, c.format, c.info,
+						c.q.Mode, first+i, float(c.q.Coordinates[0][i]), float(c.q.Coordinates[1][i]), component,
+						float(got[i]), float(w))
+				}
+			}
+		}
+	}
+}
+
 // TestSpans compares spans with chunks of lanes that are sampled in Go.
 func TestSpans(t *testing.T) {
 	if !lanes.Wide() {
 		t.Skip("this processor has no AVX-512")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	done, borders := 0, 0
+	done, borders, comparisons, gathered := 0, 0, 0, 0
 	for round := range 3000 {
-		f := spanFormats[round%len(spanFormats)]
-		extent := [3]uint32{1 + r.Uint32N(70), 1 + r.Uint32N(70), 1}
-		if r.IntN(2) == 0 {
-			extent = [3]uint32{1 << r.IntN(7), 1 << r.IntN(7), 1}
-		}
-		levels := uint32(1)
-		for size := max(extent[0], extent[1]); size > 1; size /= 2 {
-			levels++
-		}
-		viewType, layers := vk.ImageViewType(vk.IMAGE_VIEW_TYPE_2D), uint32(1)
-		if r.IntN(3) == 0 {
-			viewType, layers = vk.IMAGE_VIEW_TYPE_2D_ARRAY, 1+r.Uint32N(4)
-		}
-		p, _ := newPicture(t, r, f, viewType, extent, 1+r.Uint32N(levels), layers)
-		if r.IntN(4) == 0 {
-			p.info.Swizzle = vk.ComponentMapping{R: vk.ComponentSwizzle(r.IntN(7)), A: vk.ComponentSwizzle(r.IntN(7))}
-		}
-		v, err := newImageView(&p.info, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := newImageView(&p.info, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		info := randomSampler(r)
-		info.MagFilter, info.MaxLod, info.MaxAnisotropy = info.MinFilter, 16, float32(r.IntN(4)*5)
-		sampler := NewSampler(info)
-		q := &Lookup{Mode: []LodMode{LodExplicit, LodGradient}[r.IntN(2)], HasBias: true, HasOffset: true}
-		s := new(Span)
-		randomSpan(r, s, r.IntN(2) == 0)
-		if r.IntN(2) == 0 {
-			s.Bias, s.Shift = float32(r.NormFloat64()*6), [2]int32{r.Int32N(16) - 8, r.Int32N(16) - 8}
-			if q.Mode == LodExplicit {
-				s.Bias = 0
-			}
-		}
-		for lane := range Width {
-			q.Bias[lane] = bits(s.Bias)
-			q.Offset[0][lane], q.Offset[1][lane] = uint32(s.Shift[0]), uint32(s.Shift[1])
-		}
-		for axis, mode := range info.AddressMode[:2] {
-			if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {
-				for i := range s.Coordinates[axis] { // seldom outside
-					s.Coordinates[axis][i] = bits(0.35 + 0.3*r.Float32())
-				}
-			}
-		}
-		asked := *s
-		n := Width * (1 + r.IntN(SpanLanes/Width))
-		routine := v.Routine(sampler, q)
+		c := randomSpanCase(t, r, spanFormats[round%len(spanFormats)])
+		routine, s := c.v.Routine(c.sampler, c.q), c.asked
 		if !routine.Spans() {
-			t.Fatalf("%v with levels %d: no spans", f, len(v.levels))
+			t.Fatalf("%v with levels %d: no spans", c.format, len(c.v.levels))
 		}
-		if !routine.SampleSpan(s, n) {
-			continue
+		if routine.SampleSpan(&s, c.n) {
+			done++
+			if slices.Contains(c.info.AddressMode[:2], vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER) {
+				borders++
+			}
+			if c.q.Compare {
+				comparisons++
+			}
+			c.check(t, "sampled", func(component int) *lanes.SpanWords { return routine.Component(&s, component) },
+				func(want *Texels) { c.plain.Routine(c.sampler, c.q).Sample(want, c.q, All) })
 		}
-		done++
-		if slices.Contains(info.AddressMode[:2], vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER) {
-			borders++
+		s, c.q.Mode, c.q.HasBias = c.asked, LodZero, false
+		component := r.Uint32N(4)
+		if routine = c.v.Routine(c.sampler, c.q); !routine.Gathers() {
+			t.Fatalf("%v can't gather", c.format)
 		}
-		for first := 0; first < n; first += Width {
-			for axis := range 3 {
-				copy(q.Coordinates[axis][:], asked.Coordinates[axis][first:])
-			}
-			for axis := range 2 {
-				copy(q.Dx[axis][:], asked.Dx[axis][first:])
-				copy(q.Dy[axis][:], asked.Dy[axis][first:])
-			}
-			copy(q.Lod[:], asked.Lod[first:])
-			var want Texels
-			plain.Routine(sampler, q).Sample(&want, q, All)
-			for c := range want {
-				got := routine.Component(s, c)[first:][:Width]
-				for i, w := range want[c] {
-					nan := float(w) != float(w) && float(got[i]) != float(got[i]) && v.format.Linear()
-					if got[i] != w && !nan {
-						t.Fatalf("%v of %v, %+v, mode %v, lane %d at %v, %v, component %d: %v, want %v", f, extent, info,
-							q.Mode, first+i, float(q.Coordinates[0][i]), float(q.Coordinates[1][i]), c, float(got[i]), float(w))
-					}
-				}
-			}
+		if routine.GatherSpan(&s, component, c.n) {
+			gathered++
+			c.check(t, "gathered", func(component int) *lanes.SpanWords { return &s.Result[component] },
+				func(want *Texels) { c.plain.Routine(c.sampler, c.q).Gather(want, c.q, component, nil, All) })
 		}
 	}
-	if done < 2000 || borders < 100 {
-		t.Errorf("only %d spans were sampled, %d with a border", done, borders)
+	if done < 2000 || borders < 100 || comparisons < 200 || gathered < 2000 {
+		t.Errorf("only %d spans were sampled, %d with a border, %d with a comparison, and %d gathered", done, borders,
+			comparisons, gathered)
 	}
 }
 

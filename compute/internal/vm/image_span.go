@@ -16,16 +16,18 @@ const spanChunks = sampling.SpanLanes / kernel.Width
 // spans says whether an instruction asks for nothing but what a sampling.Span has, from one image and one sampler.
 func spans(op *program.ImageOp) bool {
 	switch op.Op {
-	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleExplicitLod, spirv.OpImageSampleProjImplicitLod:
+	case spirv.OpImageSampleImplicitLod, spirv.OpImageSampleExplicitLod, spirv.OpImageSampleProjImplicitLod,
+		spirv.OpImageSampleDrefImplicitLod, spirv.OpImageSampleDrefExplicitLod, spirv.OpImageSampleProjDrefImplicitLod,
+		spirv.OpImageGather, spirv.OpImageDrefGather:
 	default:
 		return false
 	}
-	for _, r := range [...]program.Register{op.Dref, op.MinLod, op.Image.Register, op.Sampler.Register} {
+	for _, r := range [...]program.Register{op.MinLod, op.Image.Register, op.Sampler.Register} {
 		if r.Size != 0 {
 			return false
 		}
 	}
-	for _, r := range append([]program.Register{op.Bias}, op.Offset...) {
+	for _, r := range append([]program.Register{op.Bias, op.Component}, op.Offset...) {
 		if r.Size != 0 && !r.Uniform() {
 			return false
 		}
@@ -37,7 +39,12 @@ func spans(op *program.ImageOp) bool {
 	}
 	gradients := len(op.GradX) == 2 && len(op.GradY) == 2
 	return (len(op.Coordinate) == 2 || len(op.Coordinate) == 3) && len(op.Offset) <= 2 && !op.Projective &&
-		(op.Lod.Size != 0 || gradients)
+		!op.HasOffsets && (op.Lod.Size != 0 || gradients || gathers(op))
+}
+
+// gathers says whether an instruction reads one component of four texels.
+func gathers(op *program.ImageOp) bool {
+	return op.Op == spirv.OpImageGather || op.Op == spirv.OpImageDrefGather
 }
 
 // imageSpans does an instruction in the active lanes, a span of chunks at a time; false: nothing has been done, since
@@ -54,7 +61,8 @@ func (w *worker) imageSpans(index int32, op *program.ImageOp) bool {
 	if b.routine == nil {
 		b.routineOf(w.imageLookup(op, w.active.first))
 	}
-	b.spans = b.routine.Spans() && len(op.Coordinate) == b.routine.Coordinates()
+	b.spans = b.routine.Spans() || gathers(op) && b.routine.Gathers()
+	b.spans = b.spans && len(op.Coordinate) == b.routine.Coordinates()
 	if !b.spans {
 		return false
 	}
@@ -81,7 +89,10 @@ func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) 
 	for axis, r := range op.Offset {
 		s.Shift[axis&1] = int32(w.imageOperand(r, 0)[0])
 	}
-	if op.Lod.Size == 0 && b.routine.Derivatives() {
+	if op.Dref.Size != 0 {
+		w.spanOperand(s.References[:], op.Dref, first, chunks, 0)
+	}
+	if op.Lod.Size == 0 && len(op.GradX) > 0 && b.routine.Derivatives() {
 		for axis := range 2 {
 			w.spanOperand(s.Dx[axis][:], op.GradX[axis], first, chunks, 0)
 			w.spanOperand(s.Dy[axis][:], op.GradY[axis], first, chunks, 0)
@@ -90,8 +101,14 @@ func (w *worker) imageSpan(index int32, op *program.ImageOp, first, chunks int) 
 	if op.Lod.Size != 0 {
 		w.spanOperand(s.Lod[:], op.Lod, first, chunks, 0)
 	}
+	sampled := false
+	if gathers(op) {
+		sampled = b.routine.GatherSpan(s, w.imageOperand(op.Component, 0)[0], chunks*kernel.Width)
+	} else {
+		sampled = b.routine.SampleSpan(s, chunks*kernel.Width)
+	}
 	switch {
-	case b.routine.SampleSpan(s, chunks*kernel.Width):
+	case sampled:
 		w.spanResults(b.routine, op, first, chunks)
 	case chunks > partChunks: // most parts may be such that they can
 		for part := 0; part < chunks; part += partChunks {
@@ -120,7 +137,11 @@ func (w *worker) spanResults(routine *sampling.Routine, op *program.ImageOp, fir
 		if r.Size == 0 {
 			continue
 		}
-		from, to := routine.Component(w.span, c)[:chunks*kernel.Width], w.words(r, first, chunks)
+		found := &w.span.Result[c&3]
+		if !gathers(op) {
+			found = routine.Component(w.span, c)
+		}
+		from, to := found[:chunks*kernel.Width], w.words(r, first, chunks)
 		copy(to, from[:whole*kernel.Width])
 		for chunk, lanes := range active[whole:chunks] {
 			at := (whole + chunk) * kernel.Width

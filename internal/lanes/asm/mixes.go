@@ -2,11 +2,13 @@ package main
 
 import "github.com/mmcloughlin/avo/operand"
 
-// Predicates of VCMPPS: unequal or a NaN.
-// What VCMPPS and VCMPPD compare by.
+// Predicates of VCMPPS and VCMPPD; notEqual is also that of a NaN.
 const (
-	notEqual = operand.U8(0x04)
-	greater  = operand.U8(0x1e)
+	equal     = operand.U8(0x00)
+	less      = operand.U8(0x11)
+	unordered = operand.U8(0x03)
+	notEqual  = operand.U8(0x04)
+	greater   = operand.U8(0x1e)
 )
 
 // lerp is a + (b-a)*w, each step rounded.

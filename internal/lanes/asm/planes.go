@@ -46,6 +46,8 @@ func (g *generator) planes() {
 	g.spanPlaces()
 	g.spanSums()
 	g.spanMeans()
+	g.spanCompare()
+	g.spanBilinear()
 	for _, d := range allDecoders() {
 		g.wide = true
 		g.spanRead(&d)
@@ -641,9 +643,9 @@ func (g *generator) loadNeighbours(to *[2][]vector, bytes int, data reg.GPVirtua
 	}
 }
 
-// spanRead writes the function that reads the texel at the first offsets, which lie inside.
+// spanRead writes the function that reads the texel at the offsets of one side of PlanePairs, which lie inside.
 func (g *generator) spanRead(d *decoder) {
-	g.begin("avx512Read", "way"+d.way, "(f *Format, dst *uint32, data []byte, x, y *PlanePairs, n int)",
+	g.begin("avx512Read", "way"+d.way, "(f *Format, dst *uint32, data []byte, x, y *[PlaneWidth]int32, n int)",
 		"func(f, dst *byte, data []byte, x, y *byte, n int)")
 	format, dst, xs, ys := g.pointer("f"), g.pointer("dst"), g.pointer("x"), g.pointer("y")
 	data := g.GP64()
