@@ -16,7 +16,8 @@ func TestFinite(t *testing.T) {
 	}{
 		{body: "y[i] = f[i] * 0.0;"},
 		{body: "y[i] = -0.0 * f[i] + 3.0;"},
-		{body: "y[i] = f[i] * 1.0 + 0.0;"},
+		{body: "y[i] = f[i] * 1.0;"},
+		{body: "y[i] = f[i] + 0.0;", sums: 1}, // the sign of a 0
 		{body: "y[i] = f[i] * 2.0;", products: 1},
 		{body: "y[i] = f[i] + 1.0;", sums: 1},
 		{body: "y[i] = float(double(f[i]) * 0.0LF);"},

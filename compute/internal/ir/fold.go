@@ -61,7 +61,7 @@ func (g *Graph) fold(n *Node) Value {
 		if o.is[1] && o.known[1]&31 == 0 {
 			return o.a
 		}
-	case kernel.MulF32, kernel.MulF64, kernel.AddF32, kernel.AddF64:
+	case kernel.MulF32, kernel.MulF64:
 		switch {
 		case !g.Finite:
 		case o.is[0]:
@@ -237,18 +237,17 @@ func reciprocal(float uint32) (uint32, bool) {
 	return float&(1<<31) | (254-exponent)<<23, true
 }
 
-// foldFinite folds products with 0 and 1 and sums with 0, of which no operand is infinite or no number: one operand is
-// known, and x is the other one.
+// foldFinite folds products with 0 and 1, of which no operand is infinite or no number: one operand is known, and x is
+// the other one.
 func foldFinite(n *Node, known uint64, constant, x Value) Value {
 	zero, one := known&^(1<<63) == 0, known == math.Float64bits(1)
 	if !n.Wide {
 		zero, one = uint32(known)&^(1<<31) == 0, uint32(known) == math.Float32bits(1)
 	}
-	product := n.Op == kernel.MulF32 || n.Op == kernel.MulF64
 	switch {
-	case product && zero:
+	case zero:
 		return constant
-	case product && one, !product && zero:
+	case one:
 		return x
 	}
 	return 0
