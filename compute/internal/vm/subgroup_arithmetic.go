@@ -151,7 +151,7 @@ func fillOf(op *program.SubgroupOp) (fill, identity uint64) {
 // vectors says whether an instruction is one that reduce or scan does on vectors: with which operation, and for how
 // many lanes each.
 func (g *group) vectors() (op kernel.Op, cluster int) {
-	if !g.op.Combines || g.op.Value[0].Uniform() {
+	if !g.op.Combines {
 		return 0, 0
 	}
 	if cluster = g.cluster(); g.size%kernel.Width != 0 || cluster%kernel.Width != 0 && kernel.Width%cluster != 0 {
