@@ -38,6 +38,7 @@ func groupShader(lanes int, body string) string {
 #extension GL_KHR_shader_subgroup_clustered : require
 #extension GL_KHR_shader_subgroup_quad : require
 #extension GL_KHR_shader_subgroup_shuffle_relative : require
+#extension GL_EXT_shader_subgroup_extended_types_int64 : require
 `, 1)
 }
 
@@ -173,7 +174,7 @@ func (m *groupMaker) condition() string {
 // group is what an instruction on subgroups gives.
 func (m *groupMaker) group() string {
 	v := m.value()
-	switch m.IntN(12) {
+	switch m.IntN(14) {
 	case 0:
 		return fmt.Sprintf("%s(%s, %s)", m.choose("shuffled", "exchanged", "before", "behind"), v,
 			m.choose("c", "1u", "5u", "16u", "33u", "c & 31u", m.value(), m.value()+" & 31u"))
@@ -198,6 +199,13 @@ func (m *groupMaker) group() string {
 		return fmt.Sprintf("uint(subgroup%s(%s))", m.choose("Any", "All"), m.condition())
 	case 10:
 		return "subgroupBroadcastFirst(" + v + ")"
+	case 11:
+		return fmt.Sprintf("uint(subgroupAllEqual(%s & %du))", v, m.IntN(4))
+	case 12:
+		return fmt.Sprintf("uint(subgroupAllEqual(%s))", m.choose("float("+v+")", "uvec2("+v+", r & 1u)", m.condition(),
+			"packUint2x32(uvec2(r & 1u, "+v+"))"))
+	case 13:
+		return fmt.Sprintf("uint(subgroupBroadcastFirst(packUint2x32(uvec2(%s, r))) >> 7)", v)
 	}
 	return "uint(subgroupElect())"
 }

@@ -8,14 +8,6 @@ import (
 	"farside/spirv"
 )
 
-// same says whether two values of a type are equal, as OpIEqual, OpFOrdEqual or OpLogicalEqual have it.
-func same(t *spirv.Type, a, b uint64) bool {
-	if t != nil && t.Kind == spirv.TypeFloat {
-		return float(t, a) == float(t, b)
-	}
-	return a == b
-}
-
 // float is the value of a lane of a float; those of 16 bits are kept as 32 bits.
 func float(t *spirv.Type, lane uint64) float64 {
 	if t.Width == 64 {
