@@ -319,7 +319,7 @@ func (c *compiler) part(insts []Inst) {
 func (c *compiler) begin(insts []Inst) {
 	insts = joinAngles(joinNeighbours(insts))
 	if avx512() {
-		insts = joinRotations(insts, c.fixed)
+		insts = joinLogic(joinRotations(insts, c.fixed), c.fixed, c.paired)
 	}
 	c.insts, c.written = insts, 0
 	c.uses = make([][4]int, len(insts))
@@ -534,6 +534,8 @@ func (c *compiler) inst(in *Inst) {
 		c.move(c.result(), memory(at(file, c.scratch+int32(in.Immediate))))
 	case rotate:
 		c.rotate(in)
+	case ternary:
+		c.ternary(in)
 	case kernel.SinF32, kernel.CosF32:
 		if c.sineAndCosine() {
 			return

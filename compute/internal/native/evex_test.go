@@ -108,6 +108,8 @@ func onlyEVEX(s *assembler, vectors []vector, operands []operand, add func(b ope
 			add(b, "vgetmantps ymm%d, %s, 2", dst, text)
 			s.byte64(vgetmant, dst, 0, b, halfToOne)
 			add(b, "vgetmantpd ymm%d, %s, 2", dst, text)
+			s.byte32(vpternlog, dst, 20, b, 0x96)
+			add(b, "vpternlogd ymm%d, ymm20, %s, 0x96", dst, text)
 			s.byte32(vrangeps, dst, 20, b, 5)
 			add(b, "vrangeps ymm%d, ymm20, %s, 5", dst, text)
 			if dst|b.vector >= high {

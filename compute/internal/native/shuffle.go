@@ -32,6 +32,7 @@ const (
 	Again      // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
 
 	rotate   // A by Count - 1 bits to the left
+	ternary  // bits of A, B and C combined as the table in Immediate says
 	putAside // A, to place Immediate of what the code needs for itself
 	takeBack // from there
 	nothing  // instead of an instruction that another one does, too
