@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/program"
 	"farside/compute/internal/vmtest"
+	"farside/conformance/shaders"
 )
 
 // TestSharedElements: of loads of an element between which nothing stores to the array, one is done.
@@ -183,7 +185,7 @@ void main() {
 
 // TestTablesOfCopies: what copies of a loop load from a table of constants is known, and so is what they do with it.
 func TestTablesOfCopies(t *testing.T) {
-	p := compileWords(t, glslWords(t, `#version 450
+	const text = `#version 450
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 layout(local_size_x = 64) in;
 layout(set=0,binding=0) buffer Out { uint y[]; };
@@ -203,7 +205,20 @@ void main() {
 		}
 	}
 	y[i] = r;
-}`), Options{})
+}`
+	for _, target := range []string{"vulkan1.1", "vulkan1.3"} { // with stores of constants, and with initializers
+		words, err := shaders.Source{Name: "shader.comp", Text: text, Target: target}.Compile()
+		if errors.Is(err, shaders.ErrTool) {
+			t.Skip(err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		checkTables(t, compileWords(t, words, Options{}))
+	}
+}
+
+func checkTables(t *testing.T, p *Program) {
+	t.Helper()
 	for i := range p.Insts {
 		in := &p.Insts[i]
 		if in.Op == kernel.LoadPrivate32 || in.Code == program.Access && p.Slots[in.Index].Kind == program.SlotData {
@@ -228,6 +243,34 @@ void main() {
 		}
 		if word != r {
 			t.Fatalf("invocation %d: %d, want %d", i, word, r)
+		}
+	}
+}
+
+// TestTablesOfVariables: a variable that nothing stores to is a table, whatever it is indexed with.
+func TestTablesOfVariables(t *testing.T) {
+	var squares []string
+	for n := range 64 {
+		squares = append(squares, fmt.Sprint(n*n, "u"))
+	}
+	p := compileWords(t, glslWords(t, `#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+const uint squares[64] = uint[64](`+strings.Join(squares, ", ")+`);
+void main() {
+	uint i = gl_GlobalInvocationID.x;
+	y[i] = squares[i * 7u & 63u];
+}`), Options{})
+	got := make([]uint32, 64)
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
+	for i, word := range got {
+		if n := uint32(i * 7 & 63); word != n*n {
+			t.Errorf("invocation %d has %d", i, word)
+		}
+	}
+	for i := range p.Insts {
+		if in := &p.Insts[i]; in.Code == program.AccessPrivate {
+			t.Errorf("it has an array for each invocation\n%s", p)
 		}
 	}
 }

@@ -411,11 +411,16 @@ func (g *Graph) splitAddress(n *Node) {
 	}
 }
 
+// ofTable says whether a node loads from the constants of the shader, from an offset that is one value.
+func (g *Graph) ofTable(n *Node) bool {
+	return ops.Loads(n.Op) && ops.IsMemory(n.Op) && n.Base == 0 && g.Memories[n.Extra].Kind == MemoryData
+}
+
 // fromTable gives what is loaded from the constants of the shader, if it is known from where. Loops that have become
 // copies know that.
 func (g *Graph) fromTable(n *Node) Value {
 	from, known := g.Known(n.Args[0])
-	if !known || !ops.Loads(n.Op) || n.Base != 0 || g.Memories[n.Extra].Kind != MemoryData {
+	if !known || !g.ofTable(n) {
 		return 0
 	}
 	var bits [8]byte
