@@ -249,19 +249,25 @@ func combined(table uint8, of [3]uint8) (result uint8) {
 	return result
 }
 
-// ternary is VPTERNLOG, whose first operand is where the result comes.
+// ternary is VPTERNLOG, whose first operand is where the result comes, and whose last one may be in memory.
 func (c *compiler) ternary(in *Inst) {
-	a, b, o := c.vector(0, spare[0]), c.vector(1, spare[1]), c.reads(2)
-	dst := c.resultIn(reg(a), reg(b), o)
-	table := uint8(in.Immediate)
-	switch {
-	case dst == a:
-	case dst == b:
-		b, table = a, combined(table, [3]uint8{tables[1], tables[0], tables[2]})
-	case !o.memory && dst == o.vector:
-		o, table = reg(a), combined(table, [3]uint8{tables[2], tables[1], tables[0]})
-	default:
-		c.move(dst, reg(a))
+	from := [3]operand{c.reads(0), c.reads(1), c.reads(2)}
+	dst := c.resultIn(from[:]...)
+	order := [3]int{0, 1, 2}
+	put := func(place int, wanted func(o operand) bool) {
+		if k := slices.IndexFunc(order[:], func(k int) bool { return wanted(from[k]) }); k >= 0 {
+			order[place], order[k] = order[k], order[place]
+		}
 	}
-	c.byte32(vpternlog, dst, b, o, table)
+	put(2, func(o operand) bool { return o.memory })
+	put(0, func(o operand) bool { return o == reg(dst) })
+	var of [3]uint8
+	for place, k := range order {
+		of[k] = tables[place]
+	}
+	first, second := from[order[0]], c.inVector(from[order[1]], spare[0])
+	if first != reg(dst) {
+		c.move(dst, first)
+	}
+	c.byte32(vpternlog, dst, second, from[order[2]], combined(uint8(in.Immediate), of))
 }
