@@ -1,13 +1,17 @@
 package compute
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
 
 	"farside/compute/internal/kernel"
+	"farside/compute/internal/program"
 	"farside/compute/internal/vmtest"
+	"farside/conformance/shaders"
 )
 
 // TestSharedElements: of loads of an element between which nothing stores to the array, one is done.
@@ -175,6 +179,98 @@ void main() {
 			if want := array[0] ^ array[5]; got[i] != want {
 				t.Fatalf("%s: %#x, want %#x of %d", c.more, got[i], want, i)
 			}
+		}
+	}
+}
+
+// TestTablesOfCopies: what copies of a loop load from a table of constants is known, and so is what they do with it.
+func TestTablesOfCopies(t *testing.T) {
+	const text = `#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+const int order[12] = int[12](5, 8, 11, 2, 0, 9, 1, 10, 7, 3, 6, 4);
+const int count[12] = int[12](1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+const uint64_t wide[4] = uint64_t[4](3ul, 0x9E3779B185EBCA87ul, 5ul, 1ul);
+const uint8_t small[4] = uint8_t[4](uint8_t(200), uint8_t(7), uint8_t(9), uint8_t(1));
+void main() {
+	uint i = gl_GlobalInvocationID.x, r = i, t[12];
+	for (int n = 0; n < 12; n++) { t[n] = uint(n) * i + 3u; }
+	for (uint k = 0u; k <= i; k++) {
+		for (int n = 0; n < 12; n++) {
+			int at = order[n];
+			uint b = t[at];
+			t[at] = r << count[n] | r >> (32 - count[n]);
+			r = b + uint(wide[n & 3] >> 30) + uint(small[n & 3]);
+		}
+	}
+	y[i] = r;
+}`
+	for _, target := range []string{"vulkan1.1", "vulkan1.3"} { // with stores of constants, and with initializers
+		words, err := shaders.Source{Name: "shader.comp", Text: text, Target: target}.Compile()
+		if errors.Is(err, shaders.ErrTool) {
+			t.Skip(err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		checkTables(t, compileWords(t, words, Options{}))
+	}
+}
+
+func checkTables(t *testing.T, p *Program) {
+	t.Helper()
+	for i := range p.Insts {
+		in := &p.Insts[i]
+		if in.Op == kernel.LoadPrivate32 || in.Code == program.Access && p.Slots[in.Index].Kind == program.SlotData {
+			t.Fatalf("it loads what is known\n%s", p)
+		}
+	}
+	got := make([]uint32, 64)
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
+	order := []uint32{5, 8, 11, 2, 0, 9, 1, 10, 7, 3, 6, 4}
+	wide, small := []uint64{3, 0x9E3779B185EBCA87, 5, 1}, []uint32{200, 7, 9, 1}
+	for i, word := range got {
+		r, array := uint32(i), make([]uint32, 12)
+		for n := range array {
+			array[n] = uint32(n*i) + 3
+		}
+		for range i + 1 {
+			for n, at := range order {
+				b := array[at]
+				array[at] = bits.RotateLeft32(r, n+1)
+				r = b + uint32(wide[n&3]>>30) + small[n&3]
+			}
+		}
+		if word != r {
+			t.Fatalf("invocation %d: %d, want %d", i, word, r)
+		}
+	}
+}
+
+// TestTablesOfVariables: a variable that nothing stores to is a table, whatever it is indexed with.
+func TestTablesOfVariables(t *testing.T) {
+	var squares []string
+	for n := range 64 {
+		squares = append(squares, fmt.Sprint(n*n, "u"))
+	}
+	p := compileWords(t, glslWords(t, `#version 450
+layout(local_size_x = 64) in;
+layout(set=0,binding=0) buffer Out { uint y[]; };
+const uint squares[64] = uint[64](`+strings.Join(squares, ", ")+`);
+void main() {
+	uint i = gl_GlobalInvocationID.x;
+	y[i] = squares[i * 7u & 63u];
+}`), Options{})
+	got := make([]uint32, 64)
+	mustRun(t, p, dispatch([3]uint32{1, 1, 1}, vmtest.Buffers{Words: [][]uint32{got}}))
+	for i, word := range got {
+		if n := uint32(i * 7 & 63); word != n*n {
+			t.Errorf("invocation %d has %d", i, word)
+		}
+	}
+	for i := range p.Insts {
+		if in := &p.Insts[i]; in.Code == program.AccessPrivate {
+			t.Errorf("it has an array for each invocation\n%s", p)
 		}
 	}
 }

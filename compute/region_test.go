@@ -120,6 +120,14 @@ var regions = map[string]string{
 		d[4] += double(int(t[8] >> 34));
 		r = r * 31u + uint(t[8] >> 32) + uint(int(d[r % 6u] * 1e-9lf));
 	}`,
+	"a branch in rounds that all lanes do": `
+	for (uint k = 0u; k < 40u; k++) {
+		if ((r & 3u) == 1u) {
+			result[256u + i * 4u] = k;
+			r = r * 3u + a[(i + k) & 63u];
+		}
+		r += a[k & 63u];
+	}`,
 	"a switch at the end of rounds that all lanes do": `
 	uint s[4] = uint[4](i, 1u, 2u, 3u);
 	for (uint k = 0u; k < 20u; k++) {

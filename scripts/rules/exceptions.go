@@ -18,7 +18,6 @@ var exceptions = map[string]string{
 	"compute/internal/native/assembler_test.go TestEncoding":     cases,
 	"compute/internal/native/native_unsafe_test.go TestRuns":     scenario,
 	"compute/internal/native/native_unsafe_test.go randomRun":    cases,
-	"compute/internal/vm/subgroup_test.go subgroupCases":         cases,
 	"compute/internal/vm/worker.go execute":                      "the loop over the steps, a case each",
 	"conformance/bindingrandom_test.go run":                      scenario,
 	"conformance/bindingset_test.go indexingCases":               cases,

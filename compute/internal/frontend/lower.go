@@ -173,6 +173,11 @@ func Lower(m *spirv.Module, entryPoint string, o *Options, used *budget.Budget) 
 	}
 	c.prepare()
 	c.lowerEntry()
+	for i := range c.g.Memories {
+		if m := &c.g.Memories[i]; m.Kind == ir.MemoryData {
+			m.Data = c.data
+		}
+	}
 	c.g.Tidy()
 	effects := c.g.Effects()
 	c.g.Watch.Renumbered()

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"math"
+
 	"farside/compute/internal/ir"
 	"farside/compute/internal/kernel"
 	"farside/compute/internal/ops"
@@ -32,18 +34,7 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		x.Typ = c.typeOf(spirv.ID(operands[0]))
 		c.set(i, c.one(boolean(x, c.scalars(operands[0]))).scalars)
 	case spirv.OpGroupNonUniformAllEqual, spirv.OpSubgroupAllEqualKHR:
-		t, _ := shape(c.typeOf(spirv.ID(operands[0])))
-		x.Typ = t
-		var all ir.Value
-		for _, v := range c.scalars(operands[0]) {
-			r := boolean(x, c.one(v).scalars)
-			if all == 0 {
-				all = r
-			} else {
-				all = c.g.Op2(kernel.AndI32, all, r)
-			}
-		}
-		c.set(i, c.one(all).scalars)
+		c.set(i, c.one(c.allEqual(operands[0])).scalars)
 	case spirv.OpGroupNonUniformBallot, spirv.OpSubgroupBallotKHR:
 		x.Typ = c.typeOf(spirv.ID(operands[0]))
 		c.set(i, c.subgroup(i.Op, x, c.scalars(operands[0]), 0, words))
@@ -57,14 +48,20 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		x.Operation = spirv.GroupOperation(operands[0])
 		c.set(i, c.one(boolean(x, c.scalars(operands[1]))).scalars)
 	case spirv.OpGroupNonUniformBroadcast, spirv.OpGroupNonUniformShuffle, spirv.OpGroupNonUniformShuffleXor,
-		spirv.OpGroupNonUniformShuffleUp, spirv.OpGroupNonUniformShuffleDown, spirv.OpGroupNonUniformRotateKHR,
-		spirv.OpGroupNonUniformQuadBroadcast, spirv.OpGroupNonUniformQuadSwap, spirv.OpSubgroupReadInvocationKHR:
+		spirv.OpGroupNonUniformShuffleUp, spirv.OpGroupNonUniformShuffleDown, spirv.OpGroupNonUniformQuadBroadcast,
+		spirv.OpGroupNonUniformQuadSwap, spirv.OpSubgroupReadInvocationKHR:
+		c.eachWord(i, i.Op, operands[0], c.int32Of(operands[1]))
+	case spirv.OpGroupNonUniformRotateKHR:
+		cluster := c.options.SubgroupSize
 		if len(operands) > 2 {
-			x.Cluster = c.constant32(operands[2])
+			cluster = min(cluster, c.constant32(operands[2]))
 		}
-		c.eachComponent(i, x, operands[0], c.int32Of(operands[1]))
+		lane, within := c.subgroupLane(), c.g.C32(cluster-1)
+		to := c.g.Op2(kernel.AndI32, c.g.Op2(kernel.AddI32, lane, c.int32Of(operands[1])), within)
+		first := c.g.Op2(kernel.AndNotI32, lane, within)
+		c.eachWord(i, spirv.OpGroupNonUniformShuffle, operands[0], c.g.Op2(kernel.OrI32, first, to))
 	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
-		c.eachComponent(i, x, operands[0], 0)
+		c.eachWord(i, i.Op, operands[0], 0)
 	default:
 		if !i.Op.Grouped() {
 			return false
@@ -77,25 +74,59 @@ func (c *compiler) lowerSubgroup(i *spirv.Instruction) bool {
 		default:
 			c.fail(i, "group operation %v is not supported", x.Operation)
 		}
-		c.eachComponent(i, x, operands[1], 0)
+		s := c.scalars(operands[1])
+		out := c.list(len(s))
+		for k, t := range append([]*spirv.Type(nil), c.scalarsOf(c.resultType(i))...) {
+			x.Typ = t
+			out[k] = c.subgroup(i.Op, x, s[k:k+1], 0, []bool{wide(t)})[0]
+		}
+		c.set(i, out)
 	}
 	return true
+}
+
+// allEqual says whether an object is the same in all lanes: as the first one has it.
+func (c *compiler) allEqual(id uint32) ir.Value {
+	t, _ := shape(c.typeOf(spirv.ID(id)))
+	equal := kernel.EqI32
+	switch float := t.Kind == spirv.TypeFloat; {
+	case float && wide(t):
+		equal = kernel.EqF64
+	case float:
+		equal = kernel.EqF32
+	case wide(t):
+		equal = kernel.EqI64
+	}
+	all := c.g.C32(math.MaxUint32)
+	for _, v := range append([]ir.Value(nil), c.scalars(id)...) {
+		first := c.ofLane(spirv.OpGroupNonUniformBroadcastFirst, v, 0, wide(t))
+		all = c.g.Op2(kernel.AndI32, all, c.g.Op2(equal, v, first))
+	}
+	return c.subgroup(spirv.OpGroupNonUniformAll, ir.SubgroupCall{}, []ir.Value{all}, 0, []bool{false})[0]
+}
+
+// eachWord gives each scalar of an object as another lane has it.
+func (c *compiler) eachWord(i *spirv.Instruction, op spirv.Op, id uint32, lane ir.Value) {
+	s := c.scalars(id)
+	out := c.list(len(s))
+	for k, t := range append([]*spirv.Type(nil), c.scalarsOf(c.resultType(i))...) {
+		out[k] = c.ofLane(op, s[k], lane, wide(t))
+	}
+	c.set(i, out)
+}
+
+// ofLane gives a scalar as another lane has it. The words of one with 64 bits are two.
+func (c *compiler) ofLane(op spirv.Op, v, lane ir.Value, wide bool) ir.Value {
+	if wide {
+		return c.g.Op2(kernel.Join64, c.ofLane(op, c.g.Op1(kernel.Low32, v), lane, false),
+			c.ofLane(op, c.g.Op1(kernel.High32, v), lane, false))
+	}
+	return c.subgroup(op, ir.SubgroupCall{}, []ir.Value{v}, lane, []bool{false})[0]
 }
 
 func (c *compiler) constant32(id uint32) uint32 {
 	k, _ := c.g.Known(c.scalar(id))
 	return uint32(k)
-}
-
-// eachComponent does an operation on each scalar of an object.
-func (c *compiler) eachComponent(i *spirv.Instruction, x ir.SubgroupCall, id uint32, arg ir.Value) {
-	s := c.scalars(id)
-	out := c.list(len(s))
-	for k, t := range append([]*spirv.Type(nil), c.scalarsOf(c.resultType(i))...) {
-		x.Typ = t
-		out[k] = c.subgroup(i.Op, x, s[k:k+1], arg, []bool{wide(t)})[0]
-	}
-	c.set(i, out)
 }
 
 // subgroup adds an instruction on scalars, and gives its results: of wide, those that have 64 bits.

@@ -132,11 +132,13 @@ func (c *compiler) analyse() *usage {
 			}
 		}
 	}
-	for id, k := range u.tables {
-		if k == nil {
-			continue
-		}
-		if d := c.module.Definitions[id]; stores[id] != 1 || d == nil || d.Op != spirv.OpVariable || len(d.Operands) > 1 {
+	for id := range u.tables {
+		d := c.module.Definitions[id]
+		initialized := d != nil && d.Op == spirv.OpVariable && len(d.Operands) > 1
+		switch {
+		case initialized && stores[id] == 0:
+			u.tables[id] = c.constants.Values[d.Operands[1]]
+		case initialized || stores[id] != 1 || d == nil || d.Op != spirv.OpVariable:
 			u.tables[id] = nil
 		}
 	}

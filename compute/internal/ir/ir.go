@@ -109,8 +109,9 @@ type Memory struct {
 	Name                  string
 	Resource              bool // set and binding are an array of descriptors, the element is args[2]
 	Count                 uint32
-	Constant              bool // nothing writes to it while the program runs
-	Volatile              bool // each load is done
+	Constant              bool   // nothing writes to it while the program runs
+	Volatile              bool   // each load is done
+	Data                  []byte // of MemoryData: what is in it
 }
 
 // Resource is an array of descriptors (of one element where the shader has no array), of which the shader chooses an

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -253,8 +254,15 @@ func (g *Graph) simplify(addresses bool) {
 					r = g.grow(r)
 					continue
 				}
-			} else if addresses && ops.IsMemory(n.Op) {
-				g.splitAddress(&n)
+			} else if ops.IsMemory(n.Op) {
+				if addresses {
+					g.splitAddress(&n)
+				}
+				if x := g.fromTable(&n); x != 0 {
+					r[v] = x
+					r = g.grow(r)
+					continue
+				}
 			} else if ops.IsPrivate(n.Op) && n.Args[0] != 0 {
 				if k, ok := g.Known(n.Args[0]); ok && n.Imm+k < uint64(g.Privates[n.Extra].Count) {
 					n.Imm, n.Args[0] = n.Imm+k, 0
@@ -401,6 +409,27 @@ func (g *Graph) splitAddress(n *Node) {
 	default:
 		n.Args[0] = g.Zero
 	}
+}
+
+// ofTable says whether a node loads from the constants of the shader, from an offset that is one value.
+func (g *Graph) ofTable(n *Node) bool {
+	return ops.Loads(n.Op) && ops.IsMemory(n.Op) && n.Base == 0 && g.Memories[n.Extra].Kind == MemoryData
+}
+
+// fromTable gives what is loaded from the constants of the shader, if it is known from where. Loops that have become
+// copies know that.
+func (g *Graph) fromTable(n *Node) Value {
+	from, known := g.Known(n.Args[0])
+	if !known || !g.ofTable(n) {
+		return 0
+	}
+	var bits [8]byte
+	size, data := uint64(ops.Of(n.Op).Bytes), g.Memories[n.Extra].Data
+	if from += n.Imm; from+size > uint64(len(data)) {
+		return 0
+	}
+	copy(bits[:], data[from:][:size])
+	return g.Constant(binary.LittleEndian.Uint64(bits[:]), n.Wide)
 }
 
 // MemoryOfAddress says whether an atomic is one on physical memory, of which the offset is an address.

@@ -202,7 +202,8 @@ func (u *unroller) keeps(blk, h *Block) int {
 	}
 	for _, v := range blk.Insts {
 		n := &u.g.Nodes[v]
-		known := ops.Of(n.Op).Computes
+		table := u.g.ofTable(n)
+		known := ops.Of(n.Op).Computes || table
 		for _, a := range n.Args[:3] {
 			known = known && (a == 0 || u.isKnown(a))
 		}
@@ -211,7 +212,7 @@ func (u *unroller) keeps(blk, h *Block) int {
 		if !known && !chooses {
 			kept++
 		}
-		if chooses || ops.IsPrivate(n.Op) && n.Args[0] != 0 && !u.chosen[n.Extra] && u.isKnown(n.Args[0]) {
+		if chooses || known && table || ops.IsPrivate(n.Op) && n.Args[0] != 0 && !u.chosen[n.Extra] && u.isKnown(n.Args[0]) {
 			u.elements++
 		}
 	}

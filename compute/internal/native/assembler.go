@@ -177,16 +177,18 @@ var (
 	vpmovdw       = opcode{2, 2, 0x33, false}
 	vpmovdb       = opcode{2, 2, 0x31, false}
 	vpermi2d      = opcode{1, 2, 0x76, false}
-	vshuff64x2    = opcode{quad | 1, 3, 0x23, false}
-	shift64       = opcode{1, 1, 0x73, false}
-	vpmullq       = opcode{quad | 1, 2, 0x40, false}
-	vpsadbw       = opcode{1, 1, 0xf6, false}
-	vcvttsd2si    = opcode{quad | 3, 1, 0x2c, true}
-	vcvttpd2qq    = opcode{1, 1, 0x7a, false}
-	vcvtqq2ps     = opcode{0, 1, 0x5b, false}
-	vcvtuqq2ps    = opcode{3, 1, 0x7a, false}
-	vcvtudq2ps    = opcode{3, 1, 0x7a, false}
-	vcvttps2udq   = opcode{0, 1, 0x78, false}
+
+	vpbroadcastdFrom = opcode{1, 2, 0x7c, false} // a general register
+	vshuff64x2       = opcode{quad | 1, 3, 0x23, false}
+	shift64          = opcode{1, 1, 0x73, false}
+	vpmullq          = opcode{quad | 1, 2, 0x40, false}
+	vpsadbw          = opcode{1, 1, 0xf6, false}
+	vcvttsd2si       = opcode{quad | 3, 1, 0x2c, true}
+	vcvttpd2qq       = opcode{1, 1, 0x7a, false}
+	vcvtqq2ps        = opcode{0, 1, 0x5b, false}
+	vcvtuqq2ps       = opcode{3, 1, 0x7a, false}
+	vcvtudq2ps       = opcode{3, 1, 0x7a, false}
+	vcvttps2udq      = opcode{0, 1, 0x78, false}
 )
 
 // quad is W, in the prefix of an instruction of the tables 2 and 3.
@@ -235,13 +237,14 @@ type label int
 
 // assembler writes machine code: the instructions, then the constants.
 type assembler struct {
-	wide   bool         // the vectors are of 512 bits
-	masked maskRegister // the lanes that the next instruction with an EVEX prefix is for, or 0
-	code   []byte
-	pool   [][8]uint32
-	labels []int // where they are, or -1
-	jumps  []fixup
-	uses   []fixup // of constants
+	wide    bool         // the vectors are of 512 bits
+	masked  maskRegister // the lanes that the next instruction with an EVEX prefix is for, or 0
+	zeroing bool         // it gives the others 0
+	code    []byte
+	pool    [][8]uint32
+	labels  []int // where they are, or -1
+	jumps   []fixup
+	uses    []fixup // of constants
 }
 
 // fixup is a displacement of 32 bits, relative to a place behind it.
@@ -366,9 +369,12 @@ func (s *assembler) evex(o opcode, w, dst, a uint8, b operand, behind int) {
 			scale = 4
 		}
 	}
+	if s.zeroing {
+		length |= 1 << 7
+	}
 	s.bytes(0x62, ^dst>>3&1<<7|^x&1<<6|^r&1<<5|^dst>>4&1<<4|o.table, w&quad|^a&15<<3|4|o.prefix&^quad,
 		length|word|^a>>4&1<<3|uint8(s.masked), o.code)
-	s.masked = 0
+	s.masked, s.zeroing = 0, false
 	s.operand(dst, b, scale, behind)
 }
 
@@ -556,6 +562,11 @@ func (s *assembler) gather(o opcode, dst vector, base address, offsets, mask vec
 	s.vex(o, uint8(dst), uint8(mask), memory(base), 0)
 }
 
+// broadcast sets all lanes to the lower half of a general register. It needs AVX-512.
+func (s *assembler) broadcast(dst vector, v general) {
+	s.evex(vpbroadcastdFrom, 0, uint8(dst), 0, reg(vector(v)), 0)
+}
+
 // low moves the lowest lane to a general register.
 func (s *assembler) low(dst general, v vector) { s.vex(vmovdFrom, uint8(v), 0, reg(vector(dst)), 0) }
 
@@ -640,6 +651,17 @@ func (s *assembler) move64(dst, v general)          { s.integer(true, 0x8b, uint
 func (s *assembler) cmp(a, b general)               { s.integer(true, 0x3b, uint8(a), reg(vector(b)), 0) }
 func (s *assembler) cmpFrom(a general, b address)   { s.integer(true, 0x3b, uint8(a), memory(b), 0) }
 func (s *assembler) test(a general)                 { s.integer(true, 0x85, uint8(a), reg(vector(a)), 0) }
+
+// shiftGeneral shifts the lower half of a register by a constant.
+func (s *assembler) shiftGeneral(way uint8, r general, n uint8) {
+	s.integer(false, 0xc1, way, reg(vector(r)), 1)
+	s.bytes(n)
+}
+
+const (
+	shiftsLeft  = 4
+	shiftsRight = 5
+)
 
 // multiply multiplies a register with a constant of more than 127.
 func (s *assembler) multiply(dst, v general, n int32) {

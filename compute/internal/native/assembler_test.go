@@ -197,6 +197,10 @@ func TestEncoding(t *testing.T) {
 			add("vgatherdpd ymm14, [%s+xmm%d*1+%d], ymm13", generals[g], dst, 4*dst)
 		}
 	}
+	s.shiftGeneral(shiftsLeft, rcx, 16)
+	add("shl ecx, 16")
+	s.shiftGeneral(shiftsRight, r9, 5)
+	add("shr r9d, 5")
 	for _, a := range []general{rax, rcx, rsi, r8, r15} {
 		for _, b := range []general{rax, rdx, r9, r13} {
 			for name, f := range map[string]func(a, b general){"add": s.add, "sub": s.sub, "cmp": s.cmp,

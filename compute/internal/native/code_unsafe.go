@@ -42,6 +42,7 @@ type Options struct {
 	Scratch uint32 // where Scratch bytes of the register file are that the code uses, a multiple of 64
 	Masked  bool   // there is code with masks, too
 	Narrow  bool   // vectors have 256 bits at most
+	Groups  bool   // workgroups are of whole subgroups, and so is what runs and regions are executed for (Grouped)
 	Skip    bool   // nobody looks at what a load at any places gives lanes that don't take part
 	// Group, if valid, is the uniform register with the number of the workgroup along x: the only run is the whole
 	// program, and RunGroups executes it.
@@ -51,7 +52,7 @@ type Options struct {
 // Compile makes the code of runs. It fails where the system does not allow it, and where the code would be too long.
 func Compile(runs [][]Inst, o Options) (*Code, error) {
 	c := &compiler{assembler: &assembler{}, scratch: int32(o.Scratch), group: o.Group, most: few, single: o.Narrow,
-		skipping: o.Skip}
+		groups: o.Groups, skipping: o.Skip}
 	if avx512() {
 		c.most = many
 	}

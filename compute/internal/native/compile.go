@@ -85,6 +85,7 @@ type width struct {
 	halved bool // one of a pair
 	second bool // that of two pairs
 	wide   bool // vectors have 512 bits
+	twice  bool // it is for two pairs, one after the other
 }
 
 // compiler writes the code of one run.
@@ -96,6 +97,7 @@ type compiler struct {
 	insts     []Inst
 	looping   bool     // they are executed for more than one chunk
 	single    bool     // code is for one chunk at a time
+	groups    bool     // runs with instructions on subgroups are for two pairs: whole subgroups
 	skipping  bool     // what gathers give lanes that don't take part doesn't matter
 	paired    bool     // it is for two
 	halved    bool     // it is for one of two
@@ -151,20 +153,7 @@ func (c *compiler) write(run []Inst) {
 	c.part(once)
 	c.passing = passing(each)
 	if len(each) > 0 {
-		begin, done := c.label(), c.label()
-		c.cmp(offset, end)
-		c.jumpIf(below, begin)
-		c.jump(done)
-		// The first chunk of a subgroup may have no active lane, and then nobody has written its offsets (All).
-		if c.mode != Masked || !slices.ContainsFunc(each, func(in Inst) bool { return in.All() }) {
-			if p := newPlan(each, c.free()-1); len(p.ways) > 0 {
-				c.place(begin)
-				c.planned(p, c.mode != Masked && c.pairs(each), done)
-				begin = c.otherwise
-			}
-		}
-		c.chunks(begin, each)
-		c.place(done)
+		c.throughChunks(each)
 	}
 	if c.group.Valid {
 		c.nextGroup(top)
@@ -173,6 +162,30 @@ func (c *compiler) write(run []Inst) {
 	c.leave()
 	c.writeLater()
 	c.passing = nil
+}
+
+// throughChunks writes instructions for all chunks, of which there may be none.
+func (c *compiler) throughChunks(insts []Inst) {
+	begin, done := c.label(), c.label()
+	c.cmp(offset, end)
+	c.jumpIf(below, begin)
+	c.jump(done)
+	all := func(in Inst) bool { return in.All() }
+	switch {
+	case c.groups && ofSubgroups(insts):
+		c.loopOfSubgroups(begin, insts)
+		c.place(done)
+		return
+	// The first chunk of a subgroup may have no active lane, and then nobody has written its offsets.
+	case c.mode != Masked || !slices.ContainsFunc(insts, all):
+		if p := newPlan(insts, c.free()-1); len(p.ways) > 0 {
+			c.place(begin)
+			c.planned(p, c.mode != Masked && c.pairs(insts), done)
+			begin = c.otherwise
+		}
+	}
+	c.chunks(begin, insts)
+	c.place(done)
 }
 
 // passing are the registers that instructions write before they read them, and that nothing reads behind the run. All
@@ -246,10 +259,10 @@ func (c *compiler) behind(from, back label, write func()) {
 	c.later = append(c.later, later{from, back, c.width(), write})
 }
 
-func (c *compiler) width() width { return width{c.paired, c.halved, c.second, c.wide} }
+func (c *compiler) width() width { return width{c.paired, c.halved, c.second, c.wide, c.twice} }
 
 func (c *compiler) setWidth(w width) {
-	c.paired, c.halved, c.second, c.wide = w.paired, w.halved, w.second, w.wide
+	c.paired, c.halved, c.second, c.wide, c.twice = w.paired, w.halved, w.second, w.wide, w.twice
 }
 
 // writeLater writes the code that rarely runs.
@@ -306,7 +319,7 @@ func (c *compiler) part(insts []Inst) {
 func (c *compiler) begin(insts []Inst) {
 	insts = joinAngles(joinNeighbours(insts))
 	if avx512() {
-		insts = joinRotations(insts, c.fixed)
+		insts = joinLogic(joinRotations(insts, c.fixed), c.fixed, c.paired)
 	}
 	c.insts, c.written = insts, 0
 	c.uses = make([][4]int, len(insts))
@@ -521,6 +534,8 @@ func (c *compiler) inst(in *Inst) {
 		c.move(c.result(), memory(at(file, c.scratch+int32(in.Immediate))))
 	case rotate:
 		c.rotate(in)
+	case ternary:
+		c.ternary(in)
 	case kernel.SinF32, kernel.CosF32:
 		if c.sineAndCosine() {
 			return

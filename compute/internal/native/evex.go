@@ -11,6 +11,7 @@ var (
 	vgf2affine = opcode{1, 3, 0xce, false} // of bytes: a matrix for each lane of 64 bits
 	vgetexp    = opcode{1, 2, 0x42, false}
 	vgetmant   = opcode{1, 3, 0x26, false}
+	vpternlog  = opcode{1, 3, 0x25, false}
 	vrangeps   = opcode{1, 3, 0x50, false}
 	vfpclass   = opcode{1, 3, 0x66, false}
 	vscalef    = opcode{1, 2, 0x2c, false}

@@ -108,6 +108,8 @@ func onlyEVEX(s *assembler, vectors []vector, operands []operand, add func(b ope
 			add(b, "vgetmantps ymm%d, %s, 2", dst, text)
 			s.byte64(vgetmant, dst, 0, b, halfToOne)
 			add(b, "vgetmantpd ymm%d, %s, 2", dst, text)
+			s.byte32(vpternlog, dst, 20, b, 0x96)
+			add(b, "vpternlogd ymm%d, ymm20, %s, 0x96", dst, text)
 			s.byte32(vrangeps, dst, 20, b, 5)
 			add(b, "vrangeps ymm%d, ymm20, %s, 5", dst, text)
 			if dst|b.vector >= high {
@@ -115,6 +117,13 @@ func onlyEVEX(s *assembler, vectors []vector, operands []operand, add func(b ope
 				add(b, "vgf2p8affineqb ymm%d, ymm20, %s, 0", dst, text)
 			}
 		}
+		s.broadcast(dst, rcx)
+		add(operand{}, "vpbroadcastd ymm%d, ecx", dst)
+		s.broadcast(dst, r9)
+		add(operand{}, "vpbroadcastd ymm%d, r9d", dst)
+		s.masked, s.zeroing = 1, true
+		s.two(vpermi2d, dst, 9, reg(20))
+		add(operand{}, "vpermi2d ymm%d{k1}{z}, ymm9, ymm20", dst)
 		s.special(3, 0, dst)
 		add(operand{}, "vfpclassps k3, ymm%d, 0x9f", dst)
 		s.special(3, quad, dst)

@@ -2,9 +2,10 @@ package native
 
 import "farside/compute/internal/kernel"
 
-// Instructions on the values of all lanes of a subgroup that take part. The code of all but Elect and First is executed
-// with the subgroup's first chunk alone, and writes all of Dst: no earlier instruction of the run has that as an
-// operand or writes it. The workgroup consists of whole subgroups, and the run is executed for whole ones.
+// Instructions on the values of all lanes of a subgroup that take part, chunk by chunk (subgroups.go has those for two
+// pairs of chunks). The code of all but Elect and First is executed with the subgroup's first chunk alone, and writes
+// all of Dst: no earlier instruction of the run has that as an operand or writes it. The workgroup consists of whole
+// subgroups, and the run is executed for whole ones.
 
 // Combines says whether an instruction combines the values of lanes of a subgroup.
 func (in *Inst) Combines() bool { return in.combinesBy() || in.Op == Ballot }
@@ -29,11 +30,11 @@ func (in *Inst) isGroup() bool {
 	case First:
 		return in.C.Step > 0 && in.C != in.Dst
 	case Ballot:
-		return in.C.Step > 0 && in.C != in.Dst && in.Apart <= 32
+		return in.C != in.Dst && in.Apart <= 32
 	}
 	f, ok := simple[in.By]
 	_, extreme := extremes[in.By]
-	return in.C.Step > 0 && in.C != in.Dst && (extreme || ok && !f.unary && !f.swapped && !f.not && f.byte < 0)
+	return in.C != in.Dst && (extreme || ok && !f.unary && !f.swapped && !f.not && f.byte < 0)
 }
 
 // extremes are the instructions of minima and maxima of floats, and what combines two zeros.
@@ -146,7 +147,9 @@ func (c *compiler) elect(bytes int32) {
 // value loads a chunk of the values, with fill in lanes that don't take part; it uses the last of spare.
 func (c *compiler) value(v vector, in *Inst, chunk, fill uint32) {
 	from := c.home(in.C)
-	from.displacement += int32(32 * chunk)
+	if in.C.Step > 0 {
+		from.displacement += int32(32 * chunk)
+	}
 	if c.mode != Masked {
 		c.one(vmovups, v, memory(from))
 		return
@@ -186,10 +189,7 @@ func (c *compiler) reduce(in *Inst) {
 		c.upper(t, sum)
 		c.combine(in.By, sum, t)
 	}
-	orders, first := []uint8{0x0e, 0x01}, uint8(0) // of the lanes to combine with, and of the first in each lane
-	if in.Apart == 2 {
-		orders, first = []uint8{0xf5}, 0xa0
-	}
+	orders, first := foldOrders(in.Apart)
 	for _, order := range orders {
 		c.immediate(vshufps, t, sum, reg(sum), order)
 		c.combine(in.By, sum, t)
@@ -199,6 +199,14 @@ func (c *compiler) reduce(in *Inst) {
 	} else {
 		c.immediate(vshufps, sum, sum, reg(sum), first)
 	}
+}
+
+// foldOrders are the orders of the lanes that four or two lanes are combined with, and that of the first in each lane.
+func foldOrders(cluster uint32) (orders []uint8, first uint8) {
+	if cluster == 2 {
+		return []uint8{0xf5}, 0xa0
+	}
+	return []uint8{0x0e, 0x01}, 0
 }
 
 // scan combines each lane of a chunk with those one, two and four lanes before, and all of them with what the chunks

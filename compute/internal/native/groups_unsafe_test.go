@@ -54,7 +54,8 @@ func TestTogether(t *testing.T) {
 		if again {
 			run = append(run, Inst{Op: kernel.NotI32, A: varying(2), Dst: varying(2), Keep: true})
 		}
-		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true})
+		groups := Groups(ofTwoPairs) && (in.Apart == ofTwoPairs || in.Op == Reduce) && random.IntN(3) > 0
+		code, err := Compile([][]Inst{run}, Options{Scratch: fileSize, Masked: true, Groups: groups})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ package native
 // inHalves writes code for the chunks of a pair, one after the other.
 func (c *compiler) inHalves(write func(half uint8)) {
 	w := c.width()
-	c.setWidth(width{paired: true, halved: true, second: w.second})
+	c.setWidth(width{paired: true, halved: true, second: w.second, twice: w.twice})
 	write(0)
 	c.arithmetic(adds, offset, 32)
 	if c.mode == Masked {

@@ -37,7 +37,7 @@ func (c *compiler) pairs(insts []Inst) bool {
 
 // beginPairs lets code be for pairs, with so many fixed vectors.
 func (c *compiler) beginPairs(fixed int) {
-	c.setWidth(width{paired: true, wide: true})
+	c.setWidth(width{paired: true, wide: true, twice: c.twice})
 	c.places = slices.DeleteFunc(placesOf(many, fixed), func(v vector) bool { return slices.Contains(halfPlaces[:], v) })
 	c.most = manyPairs
 }
@@ -54,8 +54,7 @@ func (c *compiler) loopOfPairs(top label, insts []Inst) {
 	c.beginPairs(0)
 	c.looping = true
 	if c.mode == Masked {
-		c.one(vmovups, spare[0], memory(c.maskOf(0)))
-		c.signsTo(c.activeBits(), spare[0])
+		c.loadActive()
 	}
 	c.part(insts)
 	c.looping = false
@@ -168,6 +167,10 @@ func (c *compiler) truth(write func(k maskRegister)) {
 
 // pairForm writes an instruction for a pair of chunks, if that is another one than for a chunk.
 func (c *compiler) pairForm(in *Inst) bool {
+	if in.Shuffles() {
+		c.ofSubgroup(in)
+		return true
+	}
 	if f, ok := simple[in.Op]; ok && c.logic(in) {
 		return true
 	} else if ok {
@@ -320,19 +323,24 @@ func (c *compiler) choosePair() {
 
 // extremePair is extreme: the instruction gives b if both are zeros or one is a NaN.
 func extremePair(op kernel.Op) func(c *compiler) {
-	o, combine := extremes[op][0], extremes[op][1]
+	e := extremes[op]
 	return func(c *compiler) {
 		if c.quietExtreme(op) {
 			return
 		}
 		a, b, t := c.vector(0, spare[0]), c.vector(1, spare[1]), spare[2]
-		c.two(o, t, a, reg(b))
-		c.compareTo(vcmpps, 0, 1, a, reg(b), floatEqual)
-		c.masked = 1
-		c.two(combine, t, a, reg(b))
-		c.compareTo(vcmpps, 0, 1, b, reg(b), 3)
-		c.blendBy(1, c.result(), t, reg(a))
+		c.extremeOfPair(e, t, a, b)
+		c.move(c.result(), reg(t))
 	}
+}
+
+func (c *compiler) extremeOfPair(e [2]opcode, t, a, b vector) {
+	c.two(e[0], t, a, reg(b))
+	c.compareTo(vcmpps, 0, 1, a, reg(b), floatEqual)
+	c.masked = 1
+	c.two(e[1], t, a, reg(b))
+	c.compareTo(vcmpps, 0, 1, b, reg(b), 3)
+	c.blendBy(1, t, t, reg(a))
 }
 
 // floatToSignedPair is floatToSigned: what is too large is all ones but the sign.

@@ -222,6 +222,14 @@ func (r *region) choosePins(most int, twice bool) {
 // used up, the address where to go on.
 func (c *compiler) region(run []Inst) {
 	c.inRegion = true
+	if ofSubgroups(run) {
+		c.twice = true
+		c.regionOfPairs(run)
+		c.twice, c.inRegion = false, false
+		c.zero(rax)
+		c.leave()
+		return
+	}
 	if c.pairs(run) {
 		c.twice = true
 		c.regionOfPairs(run)

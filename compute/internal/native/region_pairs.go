@@ -9,7 +9,7 @@ import "math"
 // pair, or chunk by chunk.
 func (c *compiler) regionOfPairs(run []Inst) {
 	r := c.newRegion(run)
-	if c.twice && !r.worthTwo() {
+	if c.twice && !r.worthTwo() && !ofSubgroups(run) {
 		return
 	}
 	given := c.mode
@@ -31,10 +31,7 @@ func (c *compiler) regionOfPairs(run []Inst) {
 	c.place(pair)
 	switch {
 	case given == Masked:
-		c.eachPair(func() {
-			c.one(vmovups, spare[0], memory(c.ofPair(c.maskOf(0))))
-			c.signsTo(c.activeBits(), spare[0])
-		})
+		c.loadActive()
 		if r.divergent {
 			c.activate(r, next)
 		}
@@ -58,6 +55,14 @@ func (c *compiler) regionOfPairs(run []Inst) {
 	c.endPairs()
 	c.fixed, c.mode = nil, given
 	c.place(last)
+}
+
+// loadActive makes the active lanes those of the mask.
+func (c *compiler) loadActive() {
+	c.eachPair(func() {
+		c.one(vmovups, spare[0], memory(c.ofPair(c.maskOf(0))))
+		c.signsTo(c.activeBits(), spare[0])
+	})
 }
 
 // splitOn writes a Split whose lanes the next instruction takes from a mask: they are the active ones, and the others

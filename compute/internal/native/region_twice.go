@@ -52,6 +52,12 @@ func inTwo(insts []Inst) []Inst {
 			list = append(list, in)
 			continue
 		}
+		if in.Shuffles() {
+			flush() // it reads both pairs
+			first, second := shuffleInTwo(in)
+			list = append(list, first, second)
+			continue
+		}
 		if in.controls() && in.Op != Split && in.Op != Leave {
 			flush()
 			list = append(list, in)

@@ -4,7 +4,8 @@ import "farside/compute/internal/kernel"
 
 // The operations that no kernel carries out. findWay finds a way, or that there is none, before a loop. The others give
 // each lane the value of another lane of its subgroup, of Apart lanes: C is the value in all Immediate lanes of the
-// workgroup, which no instruction of the run writes, and A says which lane it is. A lane that is none gives 0.
+// workgroup, which no instruction of the run writes unless Options.Groups is set, and A says which lane it is. A lane
+// that is none gives 0.
 const (
 	findWay       = kernel.NumOps + iota
 	Shuffle       // lane A
@@ -31,6 +32,7 @@ const (
 	Again      // goes round, to Target, if a lane is in mask Dst; if that is none it goes on
 
 	rotate   // A by Count - 1 bits to the left
+	ternary  // bits of A, B and C combined as the table in Immediate says
 	putAside // A, to place Immediate of what the code needs for itself
 	takeBack // from there
 	nothing  // instead of an instruction that another one does, too

@@ -28,7 +28,8 @@ func TestShuffles(t *testing.T) {
 		}
 		// Another reads the result.
 		sum := Inst{Op: kernel.AddI32, A: varying(2), B: varying(2), Dst: varying(3), Keep: true}
-		code, err := Compile([][]Inst{{in, sum}}, Options{Scratch: fileSize, Masked: true})
+		code, err := Compile([][]Inst{{in, sum}}, Options{Scratch: fileSize, Masked: true,
+			Groups: Groups(size) && random.IntN(3) > 0})
 		if err != nil {
 			t.Fatal(err)
 		}

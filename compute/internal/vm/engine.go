@@ -59,6 +59,7 @@ type Engine struct {
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
 	storing  []bool       // by run: it stores to slots; for partial batches
 	together []bool       // by run: it is for whole subgroups
+	grouped  bool         // runs with instructions on subgroups go through all of it subgroup by subgroup
 	arrays   [][2]uint32  // the beginnings and ends of private arrays with dynamic indices, one after the other
 	streamed []int32      // slots that runs store to and nothing loads from
 	workers  sync.Pool

@@ -57,6 +57,7 @@ func (e *Engine) makeNative(p *program.Program) {
 		}
 	}
 	e.arrays = findArrays(p, e.chunks)
+	e.grouped = native.Groups(p.SubgroupSize) && !e.Narrow && !e.Partial && p.Lanes%int(p.SubgroupSize) == 0
 	var runs [][]native.Inst
 	var starts []int
 	ends := e.makeRegions(p, &runs, &starts)
@@ -83,7 +84,9 @@ func (e *Engine) makeNative(p *program.Program) {
 			runs = append(runs, r)
 			starts = append(starts, from)
 			e.storing = append(e.storing, slices.ContainsFunc(r, storesToSlot))
-			e.together = append(e.together, slices.ContainsFunc(r, func(in native.Inst) bool { return in.All() }))
+			e.together = append(e.together, slices.ContainsFunc(r, func(in native.Inst) bool {
+				return in.All() || e.grouped && in.Shuffles()
+			}))
 		}
 		from += max(len(r), 1)
 	}
@@ -96,7 +99,8 @@ func (e *Engine) makeNative(p *program.Program) {
 		group = groupRegister(p)
 	}
 	code, err := native.Compile(runs,
-		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Skip: !e.Partial, Group: group})
+		native.Options{Scratch: p.FileSize, Masked: masked, Narrow: e.Narrow, Groups: e.grouped, Skip: !e.Partial,
+			Group: group})
 	if err != nil {
 		e.streamed, e.regions, e.area = nil, nil, 0
 		return // the kernels do it
@@ -156,6 +160,7 @@ func groupRegister(p *program.Program) (r native.Register) {
 //   - that is the target of a jump,
 //   - that is uniform and can't be moved to the front of the run,
 //   - that writes a value of which an instruction of the run reads other chunks, or does that with one written before,
+//     where the run isn't executed subgroup by subgroup,
 //   - that stores to a slot behind a masked move, or moves behind a store, where batches may be partial (maskUses).
 func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []native.Inst {
 	var run []native.Inst
@@ -163,6 +168,7 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 	renamed := map[native.Register]native.Register{}
 	names := uint32(0)
 	stored := false
+	var grouped groupUses
 	whole := wholeReads{map[native.Register]bool{}, map[native.Register]bool{}, map[native.Register]bool{}}
 	end := from + 1
 	for end < min(len(p.Insts), from+mostRegion) && !targets[end] && !p.Insts[end].Jumps() {
@@ -173,7 +179,11 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
 		in, ok := e.nativeInst(p, at)
-		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) || !whole.allow(&in) || !uses.allow(&in) {
+		if !ok || e.steps[at].act == actPrefix || !arrays.allow(&in) || !uses.allow(&in) ||
+			!e.grouped && !whole.allow(&in) {
+			break
+		}
+		if grouped.add(&in); e.grouped && grouped.shuffles && grouped.others {
 			break
 		}
 		for _, r := range []*native.Register{&in.A, &in.B, &in.C, &in.Base} {
@@ -209,7 +219,7 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 	}
 	for i := 0; i < len(run); i++ {
 		until := int(p.Insts[from+i].Until)
-		run[i].Keep = until == 0 || run[i].Shuffles() || until >= from+len(run)
+		run[i].Keep = until == 0 || !e.grouped && run[i].Shuffles() || until >= from+len(run)
 		if run[i].Keep && run[i].Dst.Offset >= p.FileSize {
 			run, i = run[:i], -1 // what is read after the run must lie where it is looked for
 		}
@@ -334,6 +344,13 @@ func (w *wholeReads) allow(in *native.Inst) bool {
 		w.read[in.C] = true
 	}
 	return true
+}
+
+// groupUses is what a run or region has that is executed subgroup by subgroup, and what can't be.
+type groupUses struct{ shuffles, others bool }
+
+func (g *groupUses) add(in *native.Inst) {
+	g.shuffles, g.others = g.shuffles || in.Shuffles(), g.others || !in.Grouped()
 }
 
 // maskUses is what the mask of a run is for: lanes that store to slots, or lanes that write registers. A run has one

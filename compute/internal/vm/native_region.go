@@ -28,6 +28,7 @@ type region struct {
 	behind bool               // it begins behind its first instruction, which is an Enter
 	leaves bool               // no lane is active behind it: all have come to masks, or ended
 	turns  bool               // its chunks take turns
+	groups bool               // it goes through whole subgroups
 	shared []program.Register // of turns: what it writes that all lanes share
 }
 
@@ -190,17 +191,30 @@ func (f *loopFinder) behindLeave(i int) bool {
 		f.program.Insts[i-1].Code == program.Leave
 }
 
-// entered are the Enters before a loop, or behind it, that go into its middle. They do that with no lane active.
-func (f *loopFinder) entered(l loopSpan) []int {
-	var list []int
+// entered are the Enters before a loop, or behind it, that go into its middle, and where they may go instead. They do
+// that with no lane active, and find none in any mask of the loop. Behind one that leaves, an Enter comes.
+func (f *loopFinder) entered(l loopSpan, leaves bool) (targets map[int]int, ok bool) {
+	targets = map[int]int{}
 	for i := l.first + 1; i < l.end; i++ {
 		for _, from := range f.skips[i] {
-			if from < l.first || from >= l.end {
-				list = append(list, from)
+			if from >= l.first && from < l.end {
+				continue
 			}
+			to := i
+			if leaves {
+				to = l.end
+			}
+			for to < l.end {
+				in := &f.program.Insts[to]
+				if in.Code != program.Enter || int(in.Target) <= to {
+					return nil, false
+				}
+				to = int(in.Target)
+			}
+			targets[from] = to
 		}
 	}
-	return list
+	return targets, true
 }
 
 // nativeRegion makes a region of a loop, if that can be.
@@ -211,20 +225,22 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 	}
 	m := f.masksIn(l)
 	closed, leaves := f.closed(l, &m)
-	entered := f.entered(l)
-	if !closed || len(entered) > 0 && !leaves {
+	entered, ok := f.entered(l, leaves)
+	if !closed || !ok {
 		return nil, nil
 	}
 	arrays := e.newArrayUses(p.Insts[l.first:l.end])
 	run := make([]native.Inst, 0, l.end-l.first)
 	uniform, varying := 0, 0
+	var grouped groupUses
 	for i := l.first; i < l.end; i++ {
 		in, ok := regionControl(p, i, l)
 		if !ok {
-			if in, ok = e.nativeInst(p, i); !ok || in.Shuffles() || !arrays.allow(&in) ||
+			if in, ok = e.nativeInst(p, i); !ok || !arrays.allow(&in) ||
 				e.Partial && storesToSlot(in) {
 				return nil, nil
 			}
+			grouped.add(&in)
 			in.Keep = p.Insts[i].Until == 0
 			if in.Once {
 				uniform++
@@ -237,12 +253,15 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 	if uniform > 2*varying {
 		return nil, nil // done once for all lanes it is less work
 	}
+	if grouped.shuffles && (!e.grouped || grouped.others) {
+		return nil, nil
+	}
 	e.placeMasks(p, l, run, &m)
-	for _, i := range entered {
-		e.steps[i].target = int32(l.end) // in the loop they would find no lane in any mask
+	for i, to := range entered {
+		e.steps[i].target = int32(to)
 	}
 	r := &region{run: len(e.regions), behind: p.Insts[l.first].Code == program.Enter,
-		leaves: leaves, turns: mayWait(run)}
+		leaves: leaves, turns: mayWait(run), groups: grouped.shuffles}
 	if r.turns {
 		r.shared = sharedIn(p, l)
 	}
@@ -306,12 +325,17 @@ func (e *Engine) placeMasks(p *program.Program, l loopSpan, run []native.Inst, m
 	e.area = max(e.area, int(first-p.FileSize)+32*len(m.own))
 }
 
-// runThrough executes a region, a chunk after the other. It says whether that came to its end.
+// runThrough executes a region, a chunk or a subgroup after the other. It says whether that came to its end.
 func (w *worker) runThrough(r *region) bool {
+	mode, mask, first, n := w.mode(), w.mask, w.active.first, w.active.end-w.active.first
+	if r.groups && !w.allLanes() {
+		mode, mask = native.Masked, w.group.mask
+		first, n = w.wholeGroups()
+	}
 	var at native.Region
 	for {
 		var loop int32
-		at, loop = w.runPart(r, w.active.first, w.active.end-w.active.first, regionRounds, at)
+		at, loop = w.runPart(r, mode, mask, first, n, regionRounds, at)
 		switch {
 		case at.Ended():
 			return true

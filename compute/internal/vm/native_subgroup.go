@@ -70,10 +70,21 @@ func (e *Engine) nativeSubgroup(p *program.Program, op *program.SubgroupOp, n *n
 // runTogether executes a run with instructions for which native.Inst.All is true: for whole subgroups, with a mask of
 // all their lanes where some are not active.
 func (w *worker) runTogether(run int) {
-	if w.active.first == 0 && w.active.end == w.engine.chunks && w.active.full() {
+	if w.allLanes() {
 		w.runNative(run)
 		return
 	}
+	first, n := w.wholeGroups()
+	w.runMasked(run, native.Masked, w.group.mask, first, n)
+}
+
+// allLanes says whether all lanes of the workgroup are active.
+func (w *worker) allLanes() bool {
+	return w.active.first == 0 && w.active.end == w.engine.chunks && w.active.full()
+}
+
+// wholeGroups gives the chunks of the subgroups with active lanes, and makes group.mask that of these lanes.
+func (w *worker) wholeGroups() (first, n int) {
 	size := int(w.program.SubgroupSize) / kernel.Width
 	first, end := w.active.first/size*size, (w.active.end+size-1)/size*size
 	for chunk := first; chunk < end; chunk++ {
@@ -84,5 +95,5 @@ func (w *worker) runTogether(run int) {
 			*lanes = [kernel.Width]uint32{}
 		}
 	}
-	w.runMasked(run, native.Masked, w.group.mask, first, end-first)
+	return first, end - first
 }

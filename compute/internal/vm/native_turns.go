@@ -112,7 +112,7 @@ func (t *turns) take() (state []byte) {
 func (w *worker) takeTurn(r *region, at native.Region, first, n int) (native.Region, bool) {
 	for {
 		var loop int32
-		at, loop = w.runPart(r, first, n, turnRounds, at)
+		at, loop = w.runPart(r, w.mode(), w.mask, first, n, turnRounds, at)
 		if at.Ended() {
 			return at, true
 		}

@@ -240,12 +240,6 @@ func (g *group) execute(first int) {
 		g.all(op.Dst[0], truth(g.vote() == g.active))
 	case spirv.OpGroupNonUniformAny, spirv.OpSubgroupAnyKHR:
 		g.all(op.Dst[0], truth(g.vote() != ballot{}))
-	case spirv.OpGroupNonUniformAllEqual, spirv.OpSubgroupAllEqualKHR:
-		equal := true
-		for lane := range g.size {
-			equal = equal && (!g.active.has(lane) || same(op.Type, g.values[lane], g.values[first]))
-		}
-		g.all(op.Dst[0], truth(equal))
 	case spirv.OpGroupNonUniformBroadcast, spirv.OpSubgroupReadInvocationKHR, spirv.OpGroupNonUniformShuffle:
 		g.from(g.arg)
 	case spirv.OpGroupNonUniformBroadcastFirst, spirv.OpSubgroupFirstInvocationKHR:
@@ -256,11 +250,6 @@ func (g *group) execute(first int) {
 		g.from(func(lane int) int { return lane - g.arg(lane) })
 	case spirv.OpGroupNonUniformShuffleDown:
 		g.from(func(lane int) int { return lane + g.arg(lane) })
-	case spirv.OpGroupNonUniformRotateKHR:
-		cluster := g.cluster()
-		g.from(func(lane int) int {
-			return lane&^(cluster-1) | int(uint64(lane)+g.args[lane])&(cluster-1)
-		})
 	case spirv.OpGroupNonUniformQuadBroadcast:
 		g.from(func(lane int) int { return lane&^3 + g.arg(lane)&3 })
 	case spirv.OpGroupNonUniformQuadSwap: // 0 horizontally, 1 vertically, 2 diagonally

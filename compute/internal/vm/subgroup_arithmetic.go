@@ -8,14 +8,6 @@ import (
 	"farside/spirv"
 )
 
-// same says whether two values of a type are equal, as OpIEqual, OpFOrdEqual or OpLogicalEqual have it.
-func same(t *spirv.Type, a, b uint64) bool {
-	if t != nil && t.Kind == spirv.TypeFloat {
-		return float(t, a) == float(t, b)
-	}
-	return a == b
-}
-
 // float is the value of a lane of a float; those of 16 bits are kept as 32 bits.
 func float(t *spirv.Type, lane uint64) float64 {
 	if t.Width == 64 {
@@ -151,7 +143,7 @@ func fillOf(op *program.SubgroupOp) (fill, identity uint64) {
 // vectors says whether an instruction is one that reduce or scan does on vectors: with which operation, and for how
 // many lanes each.
 func (g *group) vectors() (op kernel.Op, cluster int) {
-	if !g.op.Combines || g.op.Value[0].Uniform() {
+	if !g.op.Combines {
 		return 0, 0
 	}
 	if cluster = g.cluster(); g.size%kernel.Width != 0 || cluster%kernel.Width != 0 && kernel.Width%cluster != 0 {

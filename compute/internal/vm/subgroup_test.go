@@ -69,30 +69,8 @@ func subgroupCases() []subgroupCase {
 		truthOf(func(values []uint64, active []bool) bool {
 			return fold(func(a, b uint64) uint64 { return a | b }, 0, values, active, 0, len(values)) != 0
 		}))
-	for _, t := range []*spirv.Type{typeUint, typeBool} {
-		add("AllEqual", program.SubgroupOp{Op: spirv.OpGroupNonUniformAllEqual, Type: t},
-			truthOf(func(values []uint64, active []bool) bool {
-				equal := true
-				for i, v := range values {
-					equal = equal && (!active[i] || v == values[firstActive(active)])
-				}
-				return equal
-			}))
-	}
 	add("BroadcastFirst", program.SubgroupOp{Op: spirv.OpGroupNonUniformBroadcastFirst, Type: typeUint},
 		func(_, _ int, values []uint64, active []bool) uint64 { return values[firstActive(active)] })
-	for cluster := uint32(0); cluster <= 8; cluster += 4 {
-		add(fmt.Sprint("Rotate ", cluster), program.SubgroupOp{Op: spirv.OpGroupNonUniformRotateKHR, Type: typeUint,
-			Cluster: cluster},
-			func(lane, size int, values []uint64, active []bool) uint64 {
-				n := int(cluster)
-				if n == 0 {
-					n = size
-				}
-				n = min(n, size)
-				return values[lane/n*n+(lane+3)%n] // the delta of the test is 3
-			})
-	}
 	add("ShuffleXor", program.SubgroupOp{Op: spirv.OpGroupNonUniformShuffleXor, Type: typeUint},
 		func(lane, size int, values []uint64, _ []bool) uint64 { return values[lane^3] })
 	add("ShuffleUp", program.SubgroupOp{Op: spirv.OpGroupNonUniformShuffleUp, Type: typeUint},

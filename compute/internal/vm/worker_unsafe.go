@@ -247,8 +247,9 @@ var chunkMasks = func() (all [1 << kernel.Width][kernel.Width]uint32) {
 }()
 
 // runPart executes a region for some chunks until it pauses.
-func (w *worker) runPart(r *region, first, n int, rounds uint32, from native.Region) (rest native.Region, loop int32) {
-	return w.native.RunRegion(r.run, w.mode(), w.file, unsafe.SliceData(w.slots), w.mask.Base, first, n, rounds, from)
+func (w *worker) runPart(r *region, mode native.Mode, mask kernel.Register, first, n int, rounds uint32,
+	from native.Region) (rest native.Region, loop int32) {
+	return w.native.RunRegion(r.run, mode, w.file, unsafe.SliceData(w.slots), mask.Base, first, n, rounds, from)
 }
 
 // fillMask sets all lanes of chunks of a mask.
