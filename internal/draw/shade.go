@@ -109,7 +109,12 @@ func (f *fragmentStage) prepareNone(r *run) {
 // prepare begins the shader and plans its inputs and outputs.
 func (f *fragmentStage) prepare(r *run) error {
 	shader := r.state.Fragment
-	batch := shader.NewBatch()
+	outputs := shader.Outputs()
+	var unread uint64
+	if !r.draw.InOrder { // which computes all, to be compared with
+		unread = r.unread(outputs)
+	}
+	batch := shader.NewBatch(unread)
 	f.batch, f.environment = nil, r.draw.Fragment
 	if err := batch.Begin(r.fragments()); err != nil {
 		return err
@@ -134,7 +139,6 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.vector = !r.draw.InOrder && vectors()
 	f.wide = f.vector && wide()
 	f.planInputs(r, shader.Inputs())
-	outputs := shader.Outputs()
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	for i := range outputs {
 		out := batch.Output(i)

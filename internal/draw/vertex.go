@@ -61,7 +61,7 @@ type assembled struct {
 
 func (v *vertexStage) prepare(r *run) error {
 	shader := r.state.Vertex
-	v.batch = shader.NewBatch()
+	v.batch = shader.NewBatch(0)
 	if err := v.batch.Begin(r.draw.Vertex); err != nil {
 		v.batch = nil
 		return err

@@ -1,6 +1,11 @@
 package ir
 
-import "farside/spirv"
+import (
+	"slices"
+
+	"farside/compute/internal/ops"
+	"farside/spirv"
+)
 
 // Numeric is what the 32 bits of a Variable mean.
 type Numeric uint8
@@ -107,3 +112,19 @@ type Stage struct {
 
 // InputKind is the first kind of Builtin nodes that are Stage.Inputs, by their numbers.
 const InputKind = 1 << 31
+
+// DropOutputs takes the stores of outputs out of a stage's graph, those with a bit in unread, and what only they need.
+func (g *Graph) DropOutputs(unread uint64) {
+	output := 4 * uint64(g.LocalSize[0]) // bytes: a batch is one row of lanes
+	dropped := func(v Value) bool {
+		n := &g.Nodes[v]
+		return ops.Stores(n.Op) && ops.IsMemory(n.Op) && n.Extra > 0 && g.Memories[n.Extra].Kind == MemoryOutputs &&
+			unread>>(n.Imm/output)&1 != 0
+	}
+	for _, b := range g.Order {
+		blk := &g.Blocks[b]
+		blk.Insts = slices.DeleteFunc(blk.Insts, dropped)
+	}
+	g.dropDead()
+	g.did("dropOutputs")
+}
