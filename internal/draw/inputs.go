@@ -214,12 +214,8 @@ func (f *fragmentStage) locate(r *run) {
 		if !w.used {
 			continue
 		}
-		if i == int(compute.AtCenter) && f.vector {
-			f.weigh(w)
-			continue
-		}
-		if i == placeOf(true, compute.AtCenter) && f.vector {
-			weighLinearAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
+		if i%3 == int(compute.AtCenter) && f.vector {
+			f.weigh(w, i)
 			continue
 		}
 		l := &f.positions[i%3]
@@ -228,11 +224,14 @@ func (f *fragmentStage) locate(r *run) {
 			for lane := 4 * k; lane < 4*k+4; lane++ {
 				dx, dy := l.x[lane]-p.x0, l.y[lane]-p.y0
 				if i >= 3 {
-					w.b1[lane], w.b2[lane] = p.l[0].at(dx, dy), p.l[1].at(dx, dy)
+					w.b1[lane], w.b2[lane] = p.l[0].fused(dx, dy), p.l[1].fused(dx, dy)
 					continue
 				}
-				scale := 1 / p.q.at(dx, dy)
-				w.b1[lane], w.b2[lane] = p.b[0].at(dx, dy)*scale, p.b[1].at(dx, dy)*scale
+				w.b1[lane], w.b2[lane] = p.b[0].fused(dx, dy), p.b[1].fused(dx, dy)
+				if !p.affine {
+					scale := 1 / p.q.fused(dx, dy)
+					w.b1[lane], w.b2[lane] = w.b1[lane]*scale, w.b2[lane]*scale
+				}
 			}
 		}
 	}
@@ -245,28 +244,33 @@ type interpolated struct {
 }
 
 // weigh finds the weights at the centres of pixels, or makes the inputs there at once.
-func (f *fragmentStage) weigh(w *weights) {
-	if !f.wide {
+func (f *fragmentStage) weigh(w *weights, place int) {
+	linear := place == placeOf(true, compute.AtCenter)
+	switch {
+	case !f.wide && linear:
+		weighLinearAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
+		return
+	case !f.wide:
 		weighAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
 		return
 	}
 	n := 0
 	if first := int(f.quads[0].prim); !f.mixed && len(f.quads) > 1 { // of one primitive, by twos
 		n = len(f.quads) &^ 1
-		f.listInputs(first, 0)
-		interpolateAVX512(&f.quads[0], n, &f.prims[first], &f.list[0], len(f.list))
+		f.listInputs(place, first, 0)
+		interpolateAVX512(&f.quads[0], n, &f.prims[first], linear, &f.list[0], len(f.list))
 	}
 	if n < len(f.quads) {
-		f.listInputs(0, 4*n)
-		interpolateMixedAVX512(&f.quads[n], len(f.quads)-n, &f.prims[0], 8*f.perAttr, &f.list[0], len(f.list))
+		f.listInputs(place, 0, 4*n)
+		interpolateMixedAVX512(&f.quads[n], len(f.quads)-n, &f.prims[0], linear, 8*f.perAttr, &f.list[0], len(f.list))
 	}
 }
 
-// listInputs lists the inputs at the centres of pixels: what a primitive has, and the words from a lane on.
-func (f *fragmentStage) listInputs(prim, lane int) {
+// listInputs lists the inputs at a place: what a primitive has, and the words from a lane on.
+func (f *fragmentStage) listInputs(place, prim, lane int) {
 	f.list = f.list[:0]
 	for i := range f.inputs {
-		if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == int(compute.AtCenter) {
+		if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == place {
 			f.list = append(f.list, interpolated{&in.dst[lane], &f.attrs[prim*f.perAttr+in.at]})
 		}
 	}
@@ -275,6 +279,9 @@ func (f *fragmentStage) listInputs(prim, lane int) {
 // at evaluates a plane. The conversions keep products from being fused with sums: on all processors, and wherever it is
 // inlined, the same place has the same bits.
 func (p *plane) at(dx, dy float64) float64 { return p.c + (float64(p.x*dx) + float64(p.y*dy)) }
+
+// fused evaluates a plane that inputs are made of. Its products aren't rounded by themselves, on any processor.
+func (p *plane) fused(dx, dy float64) float64 { return math.FMA(p.x, dx, math.FMA(p.y, dy, p.c)) }
 
 // fillInputs writes the inputs of the batch.
 func (f *fragmentStage) fillInputs(r *run) {
@@ -296,7 +303,7 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputInterpolated:
 			w := &f.places[in.place]
 			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
-			if f.wide && in.place == int(compute.AtCenter) { // weigh has made it
+			if f.wide && in.place%3 == int(compute.AtCenter) { // weigh has made it
 				continue
 			}
 			if f.vector {
@@ -306,7 +313,7 @@ func (f *fragmentStage) fillInputs(r *run) {
 			for k := range f.quads {
 				a := f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:][:3]
 				for lane := 4 * k; lane < 4*k+4; lane++ {
-					dst[lane] = math.Float32bits(float32(a[0] + (float64(b1[lane]*a[1]) + float64(b2[lane]*a[2]))))
+					dst[lane] = math.Float32bits(float32(math.FMA(b1[lane], a[1], math.FMA(b2[lane], a[2], a[0]))))
 				}
 			}
 		case inputBuiltIn:
@@ -401,7 +408,7 @@ func (f *fragmentStage) fillFragCoord(in *fragmentInput, p *prim, first int, lan
 		case 2:
 			v = p.z.at(x-p.x0, y-p.y0)
 		case 3:
-			v = p.q.at(x-p.x0, y-p.y0)
+			v = p.q.fused(x-p.x0, y-p.y0)
 		}
 		lanes[i] = math.Float32bits(float32(v))
 	}

@@ -27,16 +27,17 @@ func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 
-// interpolateAVX512 makes inputs at the centres of pixels, of an even number of quads of one primitive.
+// interpolateAVX512 makes inputs at the centres of pixels, of an even number of quads of one primitive: those that are
+// linear on the screen, or others.
 //
 //go:noescape
-func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)
+func interpolateAVX512(quads *quad, n int, p *prim, linear bool, list *interpolated, count int)
 
 // interpolateMixedAVX512 makes inputs at the centres of pixels, of quads of any primitives. The list has the attributes
 // of the first primitive; from one to the next it is pitch bytes.
 //
 //go:noescape
-func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int)
+func interpolateMixedAVX512(quads *quad, n int, prims *prim, linear bool, pitch int, list *interpolated, count int)
 
 // lanesAVX512 makes the lanes of n quads, a bit each, and counts them.
 //

@@ -323,8 +323,13 @@ func (r *run) fillTriangle(a, b, c *corner, turned bool, v *viewport) {
 	}
 	if r.shading.active {
 		p.q = g.plane(a.q, b.q, c.q)
+		p.affine = a.q == b.q && a.q == c.q
 		for i := range p.b {
-			p.b[i] = g.plane(a.b[i+1]*a.q, b.b[i+1]*b.q, c.b[i+1]*c.q)
+			if p.affine {
+				p.b[i] = g.plane(a.b[i+1], b.b[i+1], c.b[i+1])
+			} else {
+				p.b[i] = g.plane(a.b[i+1]*a.q, b.b[i+1]*b.q, c.b[i+1]*c.q)
+			}
 			if r.shading.linear {
 				p.l[i] = g.plane(z.onScreen(a, i+1), z.onScreen(b, i+1), z.onScreen(c, i+1))
 			}
@@ -357,8 +362,9 @@ func (r *run) drawPoint(c *corner, size float64, v *viewport, sized bool) {
 	}
 	p.x0, p.y0 = c.px, c.py
 	p.z, p.q = plane{c: c.depth + p.bias}, plane{c: c.q}
+	p.affine = true
 	for i := range p.b {
-		p.b[i], p.l[i] = plane{c: c.b[i+1] * c.q}, plane{c: c.b[i+1]}
+		p.b[i], p.l[i] = plane{c: c.b[i+1]}, plane{c: c.b[i+1]}
 	}
 	p.size = size
 	half := size / 2

@@ -56,6 +56,9 @@ func (r *run) setupWord(in *fragmentInput, p *prim) uint32 {
 	case k == compute.SetupOrigin+1:
 		return half(p.y0, in.half)
 	case k < compute.SetupPerspective:
+		if p.affine { // the weights' planes aren't times 1/w
+			return half((&plane{c: 1}).part(k-compute.SetupReciprocal), in.half)
+		}
 		return half(p.q.part(k-compute.SetupReciprocal), in.half)
 	case k < compute.SetupLinear:
 		k -= compute.SetupPerspective

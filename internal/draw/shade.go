@@ -13,12 +13,13 @@ type prim struct {
 	x0, y0                    float64 // the origin of the planes
 	z, q                      plane   // depth, 1/w
 	b                         [2]plane
-	l                         [2]plane // how much of the second and third vertex: times 1/w; on the screen
+	l                         [2]plane // how much of the second and third vertex: times 1/w, if that differs; on the screen
 	size                      float64  // of a point; 0: no point
 	smooth                    rectangle
 	low, high                 float64 // depths of the viewport
 	bias                      float64 // of a polygon that isn't filled
 	back                      bool
+	affine                    bool // 1/w is the same everywhere
 	layer, viewport, view, id uint32
 	lanes                     [3]uint32 // of its vertices, of which there are corners
 	corners                   int

@@ -75,8 +75,8 @@ const (
 	SetupPixel       = 0  // x and y, integers
 	SetupSamples     = 2  // four words: of each sample a byte with its place in the pixel in sixteenths, x in the low half
 	SetupOrigin      = 6  // x and y of where planes begin; floats of 64 bits, as all that follow
-	SetupReciprocal  = 8  // the plane of 1/w
-	SetupPerspective = 11 // two planes: the weights of the second and third vertex, times 1/w
+	SetupReciprocal  = 8  // the plane of 1/w, or of 1 where that is the same everywhere
+	SetupPerspective = 11 // two planes: the weights of the second and third vertex, times that
 	SetupLinear      = 17 // two planes: these weights on the screen
 	SetupEnd         = 23
 )
