@@ -82,10 +82,13 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			continue
 		}
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
-			in.kind = inputBuiltIn
+			if in.kind = inputBuiltIn; ofPrimitive(v.BuiltIn) {
+				in.kind, in.at = inputFlat, f.perFlat
+				f.perFlat++
+			}
 			f.raws = f.raws || v.BuiltIn == spirv.BuiltInSampleMask
 			if v.BuiltIn == spirv.BuiltInFragCoord {
-				f.positions[f.placeFor(compute.AtCenter)].used = true
+				f.positions[f.placeFor(r, compute.AtCenter)].used = true
 			}
 			f.inputs = append(f.inputs, in)
 			continue
@@ -107,7 +110,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			in.kind, in.at = inputFlat, f.perFlat
 			f.perFlat++
 		default:
-			place := f.placeFor(v.Place)
+			place := f.placeFor(r, v.Place)
 			linear := v.Interpolation == compute.Linear
 			in.kind, in.place = inputInterpolated, placeOf(linear, place)
 			f.planAttribute(&in)
@@ -131,12 +134,43 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 }
 
 // placeFor is where in a pixel something is evaluated that asks for a place: a shader that runs for each sample has
-// nothing but its sample.
-func (f *fragmentStage) placeFor(p compute.Place) compute.Place {
-	if f.perSample {
+// nothing but its sample, and the one sample of a pixel is at its center.
+func (f *fragmentStage) placeFor(r *run, p compute.Place) compute.Place {
+	switch {
+	case f.perSample:
 		return compute.AtSample
+	case r.raster.samples == 1:
+		return compute.AtCenter
 	}
 	return p
+}
+
+// ofPrimitive says whether a built-in is the same for all fragments of a primitive, as flat inputs are.
+func ofPrimitive(b spirv.BuiltIn) bool {
+	switch b {
+	case spirv.BuiltInFrontFacing, spirv.BuiltInPrimitiveId, spirv.BuiltInLayer, spirv.BuiltInViewportIndex,
+		spirv.BuiltInViewIndex:
+		return true
+	}
+	return false
+}
+
+// builtIn is such a built-in.
+func (p *prim) builtIn(b spirv.BuiltIn) uint32 {
+	switch b {
+	case spirv.BuiltInFrontFacing:
+		if p.back {
+			return 0
+		}
+		return 1
+	case spirv.BuiltInPrimitiveId:
+		return p.id
+	case spirv.BuiltInLayer:
+		return p.layer - p.view // with multiview no shader has said a layer: it is the first
+	case spirv.BuiltInViewportIndex:
+		return p.viewport
+	}
+	return p.view
 }
 
 // primitives are what fragments need of their primitives, and what their inputs are made of.
@@ -165,7 +199,11 @@ func (l *primitives) add(f *fragmentStage, p *prim) {
 	for i := range f.inputs {
 		switch in := &f.inputs[i]; in.kind {
 		case inputFlat:
-			l.flats = append(l.flats, in.from[p.provoker])
+			if in.from == nil {
+				l.flats = append(l.flats, p.builtIn(in.builtIn))
+			} else {
+				l.flats = append(l.flats, in.from[p.provoker])
+			}
 		case inputInterpolated, inputTerm:
 			if in.shared {
 				continue
@@ -292,6 +330,10 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputMissing:
 			clear(dst)
 		case inputFlat:
+			if f.vector && !f.mixed {
+				spreadAVX2(&dst[0], len(f.quads), f.flats[int(f.quads[0].prim)*f.perFlat+in.at])
+				continue
+			}
 			if f.vector {
 				flatAVX2(&dst[0], &f.quads[0], len(f.quads), &f.flats[in.at], 4*f.perFlat)
 				continue
@@ -334,7 +376,11 @@ func four(dst []uint32, v uint32) { dst[0], dst[1], dst[2], dst[3] = v, v, v, v 
 // fillBuiltIn writes a built-in input.
 func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 	if in.builtIn == spirv.BuiltInFragCoord && f.vector && !f.perSample {
-		fragCoordAVX2(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		if f.wide {
+			fragCoordAVX512(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		} else {
+			fragCoordAVX2(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		}
 		return
 	}
 	for k := range f.quads {
@@ -343,13 +389,7 @@ func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 		lanes := dst[4*k:][:4]
 		switch in.builtIn {
 		case spirv.BuiltInFragCoord:
-			f.fillFragCoord(in, p, 4*k, lanes)
-		case spirv.BuiltInFrontFacing:
-			if p.back {
-				four(lanes, 0)
-			} else {
-				four(lanes, 1)
-			}
+			f.fillFragCoord(r, in, p, 4*k, lanes)
 		case spirv.BuiltInPointCoord:
 			for i := range lanes {
 				lanes[i] = 0
@@ -372,14 +412,6 @@ func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 					lanes[i] = uint32(q.raw[i])
 				}
 			}
-		case spirv.BuiltInPrimitiveId:
-			four(lanes, p.id)
-		case spirv.BuiltInLayer:
-			four(lanes, p.layer-p.view) // with multiview no shader has said a layer: it is the first
-		case spirv.BuiltInViewportIndex:
-			four(lanes, p.viewport)
-		case spirv.BuiltInViewIndex:
-			four(lanes, p.view)
 		case spirv.BuiltInDeviceIndex:
 			four(lanes, r.draw.Fragment.DeviceIndex)
 		default:
@@ -397,8 +429,8 @@ func (f *fragmentStage) offset(r *run, q *quad, axis uint32) float64 {
 }
 
 // fillFragCoord writes a component of FragCoord: x, y, depth, 1/w.
-func (f *fragmentStage) fillFragCoord(in *fragmentInput, p *prim, first int, lanes []uint32) {
-	l := &f.positions[f.placeFor(compute.AtCenter)]
+func (f *fragmentStage) fillFragCoord(r *run, in *fragmentInput, p *prim, first int, lanes []uint32) {
+	l := &f.positions[f.placeFor(r, compute.AtCenter)]
 	for i := range lanes {
 		x, y := l.x[first+i], l.y[first+i]
 		v := x

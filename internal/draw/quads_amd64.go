@@ -59,10 +59,20 @@ func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 //go:noescape
 func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)
 
+// spreadAVX2 gives the lanes of n quads a word.
+//
+//go:noescape
+func spreadAVX2(dst *uint32, n int, word uint32)
+
 // fragCoordAVX2 makes a component of FragCoord at the centres of pixels.
 //
 //go:noescape
 func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)
+
+// fragCoordAVX512 is fragCoordAVX2.
+//
+//go:noescape
+func fragCoordAVX512(dst *uint32, quads *quad, n int, prims *prim, component int)
 
 // unormAVX2 puts bytes, as unorm8 makes them of floats, into words by their shift: into 4*n that are zero there.
 //

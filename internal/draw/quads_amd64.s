@@ -109,8 +109,8 @@ loop:
 	VCVTDQ2PD Y3, to \
 	VADDPD centers, to, to
 
-// LINES8 has Z27, Z28 and Z29 be what planes are at the lines of two quads, without what they grow by x. They stay where
-// these lines are those at R14.
+// LINES8 has Z27, Z28 and Z29 be what planes are at the lines of two quads, without what they grow by x. They stay
+// where these lines are those at R14.
 #define LINES8(at, differ, known) \
 	CMPL R14, (at+quad_y)(SI) \
 	JNE differ \
@@ -238,22 +238,22 @@ end:
 	VZEROUPPER
 	RET
 
-// FUSEDAT is FUSED of a plane at some bytes from DI, in x and y, which may have eight numbers each.
-#define FUSEDAT(offset, x, y, to) \
-	VBROADCASTSD (offset+plane_c)(DI), to \
-	VFMADD231PD.BCST (offset+plane_y)(DI), y, to \
-	VFMADD231PD.BCST (offset+plane_x)(DI), x, to
+// FUSEDAT is FUSED of a plane at some bytes from a register, in x and y, which may have eight numbers each.
+#define FUSEDAT(from, offset, x, y, to) \
+	VBROADCASTSD (offset+plane_c)(from), to \
+	VFMADD231PD.BCST (offset+plane_y)(from), y, to \
+	VFMADD231PD.BCST (offset+plane_x)(from), x, to
 
 // MIXEDWEIGHTS has the weights of the second and third vertex at x and y.
 #define MIXEDWEIGHTS(x, y, one, spare, second, third, affine) \
 	LEAQ (AX)(R10*1), DI \
-	FUSEDAT(0, x, y, second) \
-	FUSEDAT(plane__size, x, y, third) \
+	FUSEDAT(DI, 0, x, y, second) \
+	FUSEDAT(DI, plane__size, x, y, third) \
 	MOVBLZX prim_affine(AX), BX \
 	ORL R11, BX \
 	JNE affine \
 	LEAQ prim_q(AX), DI \
-	FUSEDAT(0, x, y, spare) \
+	FUSEDAT(DI, 0, x, y, spare) \
 	VDIVPD spare, one, spare \
 	VMULPD spare, second, second \
 	VMULPD spare, third, third \
@@ -515,6 +515,150 @@ next:
 line:
 	VMOVAPD Y1, Y0
 	JMP next
+
+// func fragCoordAVX512(dst *uint32, quads *quad, n int, prims *prim, component int)
+TEXT ·fragCoordAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), BX
+	MOVQ quads+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ prims+24(FP), DI
+	MOVQ component+32(FP), DX
+	MOVL $0xf0, AX
+	KMOVW AX, K1 // the second quad of two, or of four
+	CMPQ DX, $2
+	JAE planes
+	MOVL $0xf00, AX
+	KMOVW AX, K2
+	MOVL $0xf000, AX
+	KMOVW AX, K3
+	VCVTPD2PSY columns<>(SB), X1
+	VCVTPD2PSY lines<>(SB), X0
+	CMPQ DX, $1
+	JNE coordinates
+	VMOVAPS X0, X1
+
+coordinates:
+	VSHUFF32X4 $0, Z1, Z1, Z1
+	LEAQ (SI)(DX*4), SI // x and y follow each other
+
+four:
+	CMPQ CX, $4
+	JB one
+	VPBROADCASTD (SI), Z0
+	VPBROADCASTD quad__size(SI), K1, Z0
+	VPBROADCASTD (2*quad__size)(SI), K2, Z0
+	VPBROADCASTD (3*quad__size)(SI), K3, Z0
+	VCVTDQ2PS Z0, Z0
+	VADDPS Z1, Z0, Z0 // exact, as there are fewer than 2^23 pixels
+	VMOVUPS Z0, (BX)
+	ADDQ $(4*quad__size), SI
+	ADDQ $64, BX
+	SUBQ $4, CX
+	JMP four
+
+one:
+	TESTQ CX, CX
+	JZ end
+	VPBROADCASTD (SI), X0
+	VCVTDQ2PS X0, X0
+	VADDPS X1, X0, X0
+	VMOVUPS X0, (BX)
+	ADDQ $quad__size, SI
+	ADDQ $16, BX
+	DECQ CX
+	JMP one
+
+planes:
+	VBROADCASTF64X4 columns<>(SB), Z14
+	VBROADCASTF64X4 lines<>(SB), Z15
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	IMUL3Q $prim__size, AX, R8
+	LEAQ (DI)(R8*1), R8
+	CMPQ CX, $2
+	JB single
+	CMPL AX, (quad__size+quad_prim)(SI)
+	JNE single
+	MOVQ R8, AX
+	AXIS8(quad_x, Z14, Z0)
+	VSUBPD.BCST prim_x0(AX), Z0, Z0
+	AXIS8(quad_y, Z15, Z1)
+	VSUBPD.BCST prim_y0(AX), Z1, Z1
+	CMPQ DX, $3
+	JEQ reciprocal2
+	VMULPD.BCST (prim_z+plane_x)(AX), Z0, Z2
+	VMULPD.BCST (prim_z+plane_y)(AX), Z1, Z3
+	VADDPD Z3, Z2, Z2
+	VADDPD.BCST (prim_z+plane_c)(AX), Z2, Z2
+	JMP pair
+
+reciprocal2:
+	LEAQ prim_q(AX), R8
+	FUSEDAT(R8, 0, Z0, Z1, Z2)
+
+pair:
+	VCVTPD2PS Z2, Y2
+	VMOVUPS Y2, (BX)
+	ADDQ $(2*quad__size), SI
+	ADDQ $32, BX
+	SUBQ $2, CX
+	JNZ loop
+	JMP end
+
+single:
+	MOVQ R8, AX
+	AWAY
+	CMPQ DX, $3
+	JEQ reciprocal
+	PLANE(prim_z, Y2, Y3)
+	JMP made
+
+reciprocal:
+	FUSED(prim_q, Y2, Y3)
+
+made:
+	VCVTPD2PSY Y2, X2
+	VMOVUPS X2, (BX)
+	ADDQ $quad__size, SI
+	ADDQ $16, BX
+	DECQ CX
+	JNZ loop
+
+end:
+	VZEROUPPER
+	RET
+
+// func spreadAVX2(dst *uint32, n int, word uint32)
+TEXT ·spreadAVX2(SB), NOSPLIT, $0-20
+	MOVQ dst+0(FP), BX
+	MOVQ n+8(FP), CX
+	MOVL word+16(FP), AX
+	VMOVD AX, X0
+	VPBROADCASTD X0, Y0
+	SUBQ $4, CX
+	JB few
+
+loop:
+	VMOVDQU Y0, (BX)
+	VMOVDQU Y0, 32(BX)
+	ADDQ $64, BX
+	SUBQ $4, CX
+	JAE loop
+
+few:
+	ADDQ $4, CX
+	JZ end
+
+one:
+	VMOVDQU X0, (BX)
+	ADDQ $16, BX
+	DECQ CX
+	JNZ one
+
+end:
+	VZEROUPPER
+	RET
 
 // func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64)
 TEXT ·interpolateAVX2(SB), NOSPLIT, $0-56

@@ -10,10 +10,10 @@ import (
 
 // prim is what fragments need of their primitive.
 type prim struct {
-	x0, y0                    float64 // the origin of the planes
-	z, q                      plane   // depth, 1/w
-	b                         [2]plane
-	l                         [2]plane // how much of the second and third vertex: times 1/w, if that differs; on the screen
+	x0, y0                    float64  // the origin of the planes
+	z, q                      plane    // depth, 1/w
+	b                         [2]plane // how much of the second and third vertex, times 1/w if that differs
+	l                         [2]plane // likewise, on the screen
 	size                      float64  // of a point; 0: no point
 	smooth                    rectangle
 	low, high                 float64 // depths of the viewport
