@@ -2,6 +2,7 @@ package compute
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -118,5 +119,42 @@ func TestUnreadVariants(t *testing.T) {
 	wg.Wait()
 	if len(p.variants) != mostVariants {
 		t.Errorf("%d variants, want %d", len(p.variants), mostVariants)
+	}
+}
+
+// TestOutputsAreNoEffects has helper lanes run as all others do, masked for nothing, in a shader whose lanes can't tell.
+func TestOutputsAreNoEffects(t *testing.T) {
+	for line, masked := range map[string]bool{"": false, "kept[0] = 1;": true} {
+		m, err := spirv.Decode(stageWords(t, "frag", `#version 450
+layout(location = 0) in vec4 a;
+layout(location = 0) out vec4 color;
+layout(binding = 0) buffer B { float kept[]; };
+void main() { color = fwidth(a); `+line+` }`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Compile(m, "main", Options{Stage: StageFragment, SubgroupSize: 8, NoNative: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LayOut(); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := p.engine.Plan(&p.Program)
+		if err != nil || strings.Contains(plan, "effect") != masked {
+			t.Errorf("with %q: %v\n%s", line, err, plan)
+		}
+		b := &batchOf{p.NewBatch(0), t, p}
+		b.fill(Variable{}, func(lane int) uint32 { return bits32(float32(lane)) })
+		lanes, effects := b.all(), make([]uint8, b.Lanes()/8)
+		v := environment()
+		v.Bindings = &vmtest.Buffers{Words: [][]uint32{make([]uint32, 1)}}
+		b.run(v, lanes, effects)
+		if !slices.Equal(lanes, b.all()) {
+			t.Errorf("with %q: lanes %x are left of helpers, want all", line, lanes)
+		}
+		if got := b.output(Variable{})[5]; got != bits32(3) {
+			t.Errorf("with %q: %x of a helper, want 3", line, got)
+		}
 	}
 }

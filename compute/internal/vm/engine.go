@@ -57,6 +57,7 @@ type Engine struct {
 	physical []int32      // the steps that access memory by device address in native, by range
 	area     int          // bytes that they need behind the registers
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
+	effects  bool         // it matters which lanes have effects
 	storing  []bool       // by run: it stores to slots; for partial batches
 	together []bool       // by run: it is for whole subgroups
 	arrays   [][2]uint32  // the beginnings and ends of private arrays with dynamic indices, one after the other
@@ -163,6 +164,7 @@ func (e *Engine) translate(p *program.Program) error {
 		if e.Partial && hasEffects(p, in) {
 			s.effect, s.act = s.act, actEffect
 		}
+		e.effects = e.effects || looksAtEffects(p, in)
 		if err != nil {
 			return fmt.Errorf("instruction %d: %w", i, err)
 		}

@@ -139,7 +139,7 @@ func (b *Batch) Run(lanes, effects []uint8) (ok bool) {
 		b.err = errBroken
 		return false
 	}
-	if b.effects.some {
+	if b.effects.lost {
 		b.keepEffects(lanes, effects)
 	}
 	b.effects.given = nil
@@ -151,8 +151,8 @@ func (b *Batch) Run(lanes, effects []uint8) (ok bool) {
 func (b *Batch) keepEffects(lanes, effects []uint8) {
 	for i := range lanes {
 		var kept uint8
-		for lane, set := range b.effectMask(i) {
-			kept |= uint8(set&1) << lane
+		for pair, set := range pairs(b.effectMask(i)) {
+			kept |= uint8(set&1|set>>32&1<<1) << (2 * pair)
 		}
 		lanes[i] &^= effects[i] &^ kept
 		effects[i] &= kept
@@ -175,12 +175,12 @@ func (w *worker) demote() {
 		setLanes(w.effects.mask, w.effects.given)
 	}
 	for chunk := w.active.first; chunk < w.active.end; chunk++ {
-		acting := w.effectMask(chunk)
-		for lane, set := range w.activeMask(chunk) {
-			acting[lane] &^= set
+		acting := pairs(w.effectMask(chunk))
+		for pair, set := range pairs(w.activeMask(chunk)) {
+			acting[pair] &^= set
 		}
 	}
-	w.effects.some = true
+	w.effects.some, w.effects.lost = true, true
 }
 
 // helpers writes which of the active lanes have no effects.
