@@ -122,7 +122,7 @@ func TestUnreadVariants(t *testing.T) {
 	}
 }
 
-// TestOutputsAreNoEffects has helper lanes run as all others do, masked for nothing, in a shader whose lanes can't tell.
+// TestOutputsAreNoEffects has helper lanes run as all others do, in a shader whose lanes can't tell.
 func TestOutputsAreNoEffects(t *testing.T) {
 	for line, masked := range map[string]bool{"": false, "kept[0] = 1;": true} {
 		m, err := spirv.Decode(stageWords(t, "frag", `#version 450
