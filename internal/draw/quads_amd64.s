@@ -21,17 +21,17 @@ DATA numbers<>+24(SB)/4, $65536
 GLOBL numbers<>(SB), RODATA|NOPTR, $28
 
 // How a quad differs from the one to its left: x is its first word.
-DATA besideQuad<>+0(SB)/8, $2
-DATA besideQuad<>+8(SB)/8, $0
-DATA besideQuad<>+16(SB)/8, $0
-DATA besideQuad<>+24(SB)/8, $0
-GLOBL besideQuad<>(SB), RODATA|NOPTR, $32
+DATA ·besideQuad+0(SB)/8, $2
+DATA ·besideQuad+8(SB)/8, $0
+DATA ·besideQuad+16(SB)/8, $0
+DATA ·besideQuad+24(SB)/8, $0
+GLOBL ·besideQuad(SB), RODATA|NOPTR, $32
 
 // func rowAVX2(quads *quad, n int)
 TEXT ·rowAVX2(SB), NOSPLIT, $0-16
 	MOVQ quads+0(FP), SI
 	MOVQ n+8(FP), CX
-	VMOVDQU besideQuad<>(SB), Y1
+	VMOVDQU ·besideQuad(SB), Y1
 	VMOVDQU (SI), Y0
 
 loop:
@@ -50,7 +50,7 @@ TEXT ·testedAVX2(SB), NOSPLIT, $0-48
 	MOVQ covers+16(FP), R8
 	MOVQ raws+24(FP), R9
 	MOVQ n+32(FP), CX
-	VMOVDQU besideQuad<>(SB), X1
+	VMOVDQU ·besideQuad(SB), X1
 	VMOVDQU (DI), X0
 	MOVQ SI, BX
 
