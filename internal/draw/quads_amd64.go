@@ -109,8 +109,8 @@ func stepsAVX2(p *rowPlan, lanes int)
 //go:noescape
 func stepsAVX512(p *rowPlan, lanes int)
 
-// quadBlocksAVX2 makes the blocks of n quads of an attachment of one sample. Of four side by side, which are covered, it
-// makes the first one.
+// quadBlocksAVX2 makes the blocks of n quads of an attachment of one sample. Of four side by side, which are covered,
+// it makes the first one.
 //
 //go:noescape
 func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)
