@@ -183,6 +183,11 @@ func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 //go:noescape
 func aliveAVX2(quads *quad, n int, lanes *uint8) int
 
+// aliveAVX512 is aliveAVX2, by two quads.
+//
+//go:noescape
+func aliveAVX512(quads *quad, n int, lanes *uint8) int
+
 // stencilQuadsAVX2 is testQuadsAVX2 with tests of stencil, and without those of depth where the plan has no kind of
 // depths.
 //

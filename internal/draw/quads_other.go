@@ -46,3 +46,4 @@ func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)          
 func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)          {}
 func fragCoordAVX512(dst *uint32, quads *quad, n int, prims *prim, component int) {}
 func spreadAVX2(dst *uint32, n int, word uint32)                                  {}
+func aliveAVX512(quads *quad, n int, lanes *uint8) int                            { return 0 }
