@@ -3,6 +3,7 @@ package draw
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"farside/compute"
 	"farside/spirv"
@@ -30,7 +31,6 @@ type fragmentInput struct {
 	half      uint8
 	integer   bool
 	term      compute.Term
-	shared    bool     // an input before it has the same attribute
 	from      []uint32 // the vertex shader's output
 	dst       []uint32
 }
@@ -59,6 +59,7 @@ func placeOf(linear bool, p compute.Place) int {
 // planInputs finds out where the inputs come from.
 func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	f.inputs, f.perAttr, f.perFlat, f.linear = f.inputs[:0], 0, 0, false
+	f.attributes = f.attributes[:0]
 	for i := range f.places {
 		f.places[i].used = false
 	}
@@ -196,24 +197,29 @@ func (l *primitives) add(f *fragmentStage, p *prim) {
 	if !f.active {
 		return
 	}
+	n := len(l.attrs)
+	l.attrs = slices.Grow(l.attrs, f.perAttr)[:n+f.perAttr]
+	attrs := l.attrs[n:]
+	for i, from := range f.attributes { // no vertex may count that isn't there: its value may be infinite
+		to, first, second, third := attrs[3*i:][:3], float(from, p.lanes[0]), 0.0, 0.0
+		if p.corners > 1 {
+			second = float(from, p.lanes[1]) - first
+		}
+		if p.corners > 2 {
+			third = float(from, p.lanes[2]) - first
+		}
+		to[0], to[1], to[2] = first, second, third
+	}
+	if f.perFlat == 0 {
+		return
+	}
 	for i := range f.inputs {
-		switch in := &f.inputs[i]; in.kind {
-		case inputFlat:
-			if in.from == nil {
-				l.flats = append(l.flats, p.builtIn(in.builtIn))
-			} else {
-				l.flats = append(l.flats, in.from[p.provoker])
-			}
-		case inputInterpolated, inputTerm:
-			if in.shared {
-				continue
-			}
-			first := float(in.from, p.lanes[0])
-			l.attrs = append(l.attrs, first, 0, 0)
-			to := l.attrs[len(l.attrs)-2:]
-			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
-				to[k-1] = float(in.from, p.lanes[k]) - first
-			}
+		switch in := &f.inputs[i]; {
+		case in.kind != inputFlat:
+		case in.from == nil:
+			l.flats = append(l.flats, p.builtIn(in.builtIn))
+		default:
+			l.flats = append(l.flats, in.from[p.provoker])
 		}
 	}
 }

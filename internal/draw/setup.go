@@ -264,8 +264,8 @@ func (r *run) polygonBias(poly []corner, n int) float64 {
 // plane is a value that is linear in the framebuffer: c at the primitive's origin, x and y for each pixel from there.
 type plane struct{ x, y, c float64 }
 
-// gradient makes planes of the values at three corners. It writes number by number: a processor waits where numbers that
-// were just written are copied two at a time.
+// gradient makes planes of the values at three corners. It writes number by number: a processor waits where numbers
+// that were just written are copied two at a time.
 type gradient struct{ x1, y1, x2, y2, scale float64 }
 
 // of takes the corners. It answers false where they have no area.

@@ -14,12 +14,13 @@ func (f *fragmentStage) planAttribute(in *fragmentInput) {
 	for i := range f.inputs {
 		other := &f.inputs[i]
 		if (other.kind == inputInterpolated || other.kind == inputTerm) && &other.from[0] == &in.from[0] {
-			in.at, in.shared = other.at, true
+			in.at = other.at
 			return
 		}
 	}
 	in.at = f.perAttr
 	f.perAttr += 3
+	f.attributes = append(f.attributes, in.from)
 }
 
 // termWord is a word of a term of an attribute.

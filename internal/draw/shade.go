@@ -77,6 +77,7 @@ type fragmentStage struct {
 	perAttr    int   // of a primitive
 	perFlat    int
 	inputs     []fragmentInput
+	attributes [][]uint32 // what is interpolated: the vertex shader's outputs
 	places     [6]weights
 	list       []interpolated // of the batch
 	positions  [3]location
@@ -90,6 +91,7 @@ type fragmentStage struct {
 func (f *fragmentStage) release() {
 	f.batch, f.environment, f.primitives = nil, nil, primitives{}
 	clear(f.inputs)
+	clear(f.attributes)
 	clear(f.list[:cap(f.list)])
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	f.late, f.boxes = latePlan{}, boxPlan{}
