@@ -243,8 +243,8 @@ func TestBinsHide(t *testing.T) {
 }
 
 // TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
-// of all widths and in Go, in all ways to interpolate, with the same w at all corners and without. FragCoord and what a
-// primitive says have so, too.
+// of all widths and in Go, in all ways to interpolate, at all places, with the same w at all corners and without.
+// FragCoord and what a primitive says have so, too.
 func TestVectorInputs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	t.Cleanup(func() { narrow = false })
@@ -262,10 +262,13 @@ func TestVectorInputs(t *testing.T) {
 		}
 		var scenes [3]*scene
 		for i := range scenes {
-			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, 1, 4)
+			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, []uint32{1, 4}[round/3%2], 4)
 			s.vertices(data...)
 			fs := s.state.Fragment.(*goShader)
+			place := []compute.Place{compute.AtCenter, compute.AtCentroid, compute.AtSample}[round/6%3]
+			fs.modes.PerSample = place == compute.AtSample
 			for k := range fs.in {
+				fs.in[k].Place = place
 				fs.in[k].Interpolation = []compute.Interpolation{compute.Perspective, compute.Linear, compute.Flat}[round%3]
 			}
 			if round%4 == 3 {

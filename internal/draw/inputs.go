@@ -228,6 +228,7 @@ func (l *primitives) add(f *fragmentStage, p *prim) {
 func (f *fragmentStage) locate(r *run) {
 	z := &r.raster
 	all := uint16(1<<z.samples - 1)
+	covered := [4]uint16{all, all, all, all}
 	for place := range f.positions {
 		l := &f.positions[place]
 		if !l.used || compute.Place(place) == compute.AtCenter && f.vector {
@@ -235,6 +236,12 @@ func (f *fragmentStage) locate(r *run) {
 		}
 		for i := range f.quads {
 			q := &f.quads[i]
+			if place == int(compute.AtCentroid) && q.raw == covered { // all at their centers
+				x, y, at := float64(q.x)+0.5, float64(q.y)+0.5, 4*i
+				l.x[at], l.x[at+1], l.x[at+2], l.x[at+3] = x, x+1, x, x+1
+				l.y[at], l.y[at+1], l.y[at+2], l.y[at+3] = y, y, y+1, y+1
+				continue
+			}
 			for k := range 4 {
 				x, y := float64(q.x+int32(k&1)), float64(q.y+int32(k>>1))
 				sample := -1
@@ -263,6 +270,10 @@ func (f *fragmentStage) locate(r *run) {
 			continue
 		}
 		l := &f.positions[i%3]
+		if f.vector {
+			weighAtAVX2(&f.quads[0], len(f.quads), &f.prims[0], i >= 3, &l.x[0], &l.y[0], &w.b1[0], &w.b2[0])
+			continue
+		}
 		for k := range f.quads {
 			p := &f.prims[f.quads[k].prim]
 			for lane := 4 * k; lane < 4*k+4; lane++ {

@@ -27,6 +27,11 @@ func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 
+// weighAtAVX2 finds the weights at any places in quads, on the screen where linear is true.
+//
+//go:noescape
+func weighAtAVX2(quads *quad, n int, prims *prim, linear bool, x, y, b1, b2 *float64)
+
 // interpolateAVX512 makes inputs at the centres of pixels, of an even number of quads of one primitive: those that are
 // linear on the screen, or others.
 //

@@ -390,6 +390,57 @@ end:
 	CENTERS \
 	FROM_ORIGIN
 
+// PERSPECTIVE has the weights of the second and the third vertex of the primitive at AX, in Y4 and Y6.
+#define PERSPECTIVE(affine) \
+	FUSED(prim_b, Y4, Y5) \
+	FUSED((prim_b+plane__size), Y6, Y7) \
+	CMPB prim_affine(AX), $0 \
+	JNE affine \
+	FUSED(prim_q, Y2, Y3) \
+	VDIVPD Y2, Y13, Y2 \
+	VMULPD Y2, Y4, Y4 \
+	VMULPD Y2, Y6, Y6 \
+affine:
+
+// func weighAtAVX2(quads *quad, n int, prims *prim, linear bool, x, y, b1, b2 *float64)
+TEXT ·weighAtAVX2(SB), NOSPLIT, $0-64
+	MOVQ quads+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ prims+16(FP), DI
+	MOVBLZX linear+24(FP), DX
+	MOVQ x+32(FP), R10
+	MOVQ y+40(FP), R11
+	MOVQ b1+48(FP), R8
+	MOVQ b2+56(FP), R9
+	VBROADCASTSD numbers<>(SB), Y13
+	XORL BX, BX
+
+loop:
+	MOVLQSX quad_prim(SI), AX
+	IMULQ $prim__size, AX
+	ADDQ DI, AX
+	VMOVUPD (R10)(BX*1), Y0
+	VMOVUPD (R11)(BX*1), Y1
+	FROM_ORIGIN
+	TESTL DX, DX
+	JNE linear
+	PERSPECTIVE(affine)
+
+weighed:
+	VMOVUPD Y4, (R8)(BX*1)
+	VMOVUPD Y6, (R9)(BX*1)
+	ADDQ $quad__size, SI
+	ADDQ $32, BX
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+linear:
+	FUSED(prim_l, Y4, Y5)
+	FUSED((prim_l+plane__size), Y6, Y7)
+	JMP weighed
+
 // func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
 	MOVQ quads+0(FP), SI
@@ -406,16 +457,7 @@ loop:
 	IMULQ $prim__size, AX
 	ADDQ DI, AX
 	AWAY
-	FUSED(prim_b, Y4, Y5)
-	FUSED((prim_b+plane__size), Y6, Y7)
-	CMPB prim_affine(AX), $0
-	JNE affine
-	FUSED(prim_q, Y2, Y3)
-	VDIVPD Y2, Y13, Y2
-	VMULPD Y2, Y4, Y4
-	VMULPD Y2, Y6, Y6
-
-affine:
+	PERSPECTIVE(affine)
 	VMOVUPD Y4, (R8)
 	VMOVUPD Y6, (R9)
 	ADDQ $quad__size, SI
