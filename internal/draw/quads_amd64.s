@@ -515,61 +515,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// ALIVE leaves of a quad the samples of the pixels whose bits are the lower four of AX, and counts them in a register.
-#define ALIVE(at, covers, count) \
-	ANDL $15, AX \
-	PDEPQ R8, AX, covers \
-	IMUL3Q $0xffff, covers, covers \
-	ANDQ (at+quad_cover)(SI), covers \
-	MOVQ covers, (at+quad_cover)(SI) \
-	POPCNTQ covers, covers \
-	ADDQ covers, count
-
-// func aliveAVX512(quads *quad, n int, lanes *uint8) int
-TEXT ·aliveAVX512(SB), NOSPLIT, $0-32
-	MOVQ quads+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ lanes+16(FP), DI
-	MOVQ $0x0001000100010001, R8
-	XORL DX, DX
-	XORL R12, R12
-	SUBQ $2, CX
-	JB last
-
-loop:
-	MOVBLZX (DI), AX
-	CMPL AX, $255
-	JEQ all
-	MOVL AX, R9
-	ALIVE(0, R10, DX)
-	MOVL R9, AX
-	SHRL $4, AX
-	ALIVE(quad__size, R11, R12)
-	JMP next
-
-all:
-	POPCNTQ quad_cover(SI), R10
-	POPCNTQ (quad__size+quad_cover)(SI), R11
-	ADDQ R10, DX
-	ADDQ R11, R12
-
-next:
-	INCQ DI
-	ADDQ $(2*quad__size), SI
-	SUBQ $2, CX
-	JAE loop
-
-last:
-	ADDQ $2, CX
-	JZ end
-	MOVBLZX (DI), AX
-	ALIVE(0, R10, DX)
-
-end:
-	ADDQ R12, DX
-	MOVQ DX, ret+24(FP)
-	RET
-
 // func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)
 TEXT ·fragCoordAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), BX
