@@ -95,12 +95,14 @@ type Program struct {
 	program.Program // the instructions, and what belongs to them, are there behind LayOut
 	Warnings        []Warning
 
-	once   sync.Once
-	err    error
-	draft  *backend.Draft // of the instructions, as long as they are not made; nil where they have been from the start
-	used   budget.Budget  // by Compile and by LayOut, of each resource the larger part
-	engine vm.Engine
-	stage  *ir.Stage // nil of compute
+	once     sync.Once
+	err      error
+	drafting sync.Mutex     // of what follows: programs are made of the draft one by one
+	draft    *backend.Draft // of the instructions; nil of compute once made, or where they have been from the start
+	used     budget.Budget  // by Compile and by LayOut, of each resource the larger part
+	engine   vm.Engine
+	stage    *ir.Stage // nil of compute
+	variants map[uint64]*variant
 }
 
 // Compile lowers an entry point of a module that has passed its check. The program's instructions are made when it
@@ -132,8 +134,12 @@ func Compile(m *spirv.Module, entryPoint string, o Options) (*Program, error) {
 // here first. It can fail only for a fault of the compiler's own.
 func (c *Program) LayOut() error {
 	c.once.Do(func() {
-		if c.draft != nil {
-			c.err = c.draft.LayOut(&c.Program, &c.used)
+		c.drafting.Lock()
+		defer c.drafting.Unlock()
+		if c.draft == nil {
+			return
+		}
+		if c.err = c.draft.LayOut(&c.Program, &c.used, 0); c.stage == nil {
 			c.draft = nil
 		}
 	})

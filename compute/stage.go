@@ -1,7 +1,9 @@
 package compute
 
 import (
+	"farside/compute/internal/budget"
 	"farside/compute/internal/ir"
+	"farside/compute/internal/program"
 	"farside/compute/internal/vm"
 )
 
@@ -60,8 +62,8 @@ type Batch interface {
 	// Input is where the values of Inputs()[i] go, a word for each lane. It stays the same for the life of the batch. It
 	// is nil where the shader never reads the variable. Run may change what is there.
 	Input(i int) []uint32
-	// Output is where Run leaves the values of Outputs()[i]; nil where the shader never writes it. Lanes that have not
-	// written it have any value.
+	// Output is where Run leaves the values of Outputs()[i]; nil where the shader never writes it, or where nobody was to
+	// read it. Lanes that have not written it have any value.
 	Output(i int) []uint32
 	// Run runs the shader: a bit for each lane of a chunk of eight says which lanes run, and which of these have effects;
 	// the others are helpers. It takes the bits of lanes that discard, or demote themselves, out of both. It answers false
@@ -86,10 +88,46 @@ func (c *Program) Stage() *StageModes {
 	return &c.stage.Modes
 }
 
-// NewBatch makes a batch of a graphics stage. If it can't, its Begin says why.
-func (c *Program) NewBatch() Batch {
+// NewBatch makes a batch of a graphics stage. unread has a bit for each of the first Outputs that nobody reads: these
+// are not computed, nor are inputs that only they need, which Batch.Input has no words for. All else is as without. If
+// it can't make one, its Begin says why.
+func (c *Program) NewBatch(unread uint64) Batch {
+	if unread &= 1<<min(uint(len(c.stage.Outputs)), 64) - 1; unread != 0 {
+		if v := c.without(unread); v != nil {
+			return v.engine.Batch(&v.program, len(c.stage.Inputs), len(c.stage.Outputs), unread)
+		}
+	}
 	if err := c.LayOut(); err != nil {
 		return vm.FailedBatch(err)
 	}
-	return c.engine.Batch(&c.Program, len(c.stage.Inputs), len(c.stage.Outputs))
+	return c.engine.Batch(&c.Program, len(c.stage.Inputs), len(c.stage.Outputs), 0)
+}
+
+// variant is a program that leaves some outputs out.
+type variant struct {
+	program program.Program
+	engine  vm.Engine
+}
+
+// mostVariants is how many a program has at most. Whoever wants more of them gets the program itself.
+const mostVariants = 16
+
+// without is the variant that leaves outputs out; nil: there is none.
+func (c *Program) without(unread uint64) *variant {
+	c.drafting.Lock()
+	defer c.drafting.Unlock()
+	v, ok := c.variants[unread]
+	if ok || len(c.variants) == mostVariants {
+		return v
+	}
+	v = &variant{program: c.Program,
+		engine: vm.Engine{PlainGo: c.engine.PlainGo, NoNative: c.engine.NoNative, Narrow: c.engine.Narrow, Partial: true}}
+	if c.draft.LayOut(&v.program, new(budget.Budget), unread) != nil {
+		v = nil
+	}
+	if c.variants == nil {
+		c.variants = map[uint64]*variant{}
+	}
+	c.variants[unread] = v
+	return v
 }

@@ -43,7 +43,7 @@ type batchOf struct {
 	p *Program
 }
 
-func newBatchOf(t *testing.T, p *Program) *batchOf { return &batchOf{p.NewBatch(), t, p} }
+func newBatchOf(t *testing.T, p *Program) *batchOf { return &batchOf{p.NewBatch(0), t, p} }
 
 // find is the number of a variable.
 func find(list []Variable, want Variable) int {

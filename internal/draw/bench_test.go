@@ -14,7 +14,7 @@ import (
 // lightShader costs next to nothing itself: it says for whole batches that it has run. Its outputs are its inputs.
 type lightShader struct{ goShader }
 
-func (s *lightShader) NewBatch() compute.Batch {
+func (s *lightShader) NewBatch(uint64) compute.Batch {
 	b := &lightBatch{goBatch: goBatch{goShader: &s.goShader}}
 	for range s.in {
 		b.inputs = append(b.inputs, make([]uint32, s.Lanes()))

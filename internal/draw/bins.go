@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"farside/compute"
@@ -129,7 +130,15 @@ func (b *bins) add(r *run, s *polygonShape, at *box, inViewport bool) {
 		b.environment = int32(len(c.environments))
 		c.environments = append(c.environments, r.draw.Fragment)
 	}
-	c.items = append(c.items, binned{*s, inViewport, *at, b.viewport, b.environment})
+	n := len(c.items)
+	c.items = slices.Grow(c.items, 1)[:n+1]
+	i := &c.items[n]
+	i.shape.n = s.n // number by number, as gradient does it
+	for k := range s.x {
+		i.shape.x[k], i.shape.y[k] = s.x[k], s.y[k]
+	}
+	i.box.left, i.box.right, i.box.top, i.box.bottom = at.left, at.right, at.top, at.bottom
+	i.inViewport, i.viewport, i.environment = inViewport, b.viewport, b.environment
 	c.primitives.add(&r.shading, &r.raster.prim)
 	b.work += binnedWork + int64(at.right-at.left)*int64(at.bottom-at.top)*int64(r.raster.samples)/2
 	shift := binShift

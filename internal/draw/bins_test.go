@@ -243,14 +243,18 @@ func TestBinsHide(t *testing.T) {
 }
 
 // TestVectorInputs has the inputs of large triangles, which fill batches by themselves, have the same bits on vectors
-// of all widths and in Go, in all ways to interpolate, and FragCoord, too.
+// of all widths and in Go, in all ways to interpolate, at all places, with the same w at all corners and without.
+// FragCoord and what a primitive says have so, too.
 func TestVectorInputs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	t.Cleanup(func() { narrow = false })
-	for round := range 60 {
+	for round := range 120 {
 		var data []float32
 		for range 3 * (1 + round%3) {
 			w := 0.25 + 4*random.Float32()
+			if round/60 == 1 {
+				w = 3
+			}
 			data = append(data, w*(4*random.Float32()-2), w*(4*random.Float32()-2), 0.5*w, w)
 			for range 4 {
 				data = append(data, float32(random.NormFloat64()))
@@ -258,14 +262,20 @@ func TestVectorInputs(t *testing.T) {
 		}
 		var scenes [3]*scene
 		for i := range scenes {
-			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, 1, 4)
+			s := newScene(t, vk.FORMAT_R32G32B32A32_SFLOAT, 41, 27, []uint32{1, 4}[round/3%2], 4)
 			s.vertices(data...)
 			fs := s.state.Fragment.(*goShader)
+			place := []compute.Place{compute.AtCenter, compute.AtCentroid, compute.AtSample}[round/6%3]
+			fs.modes.PerSample = place == compute.AtSample
 			for k := range fs.in {
+				fs.in[k].Place = place
 				fs.in[k].Interpolation = []compute.Interpolation{compute.Perspective, compute.Linear, compute.Flat}[round%3]
 			}
 			if round%4 == 3 {
 				fs.in = builtins(spirv.BuiltInFragCoord, 4)
+			}
+			if round%8 == 5 {
+				fs.in = join(builtins(spirv.BuiltInFrontFacing, 1), builtins(spirv.BuiltInPrimitiveId, 1), fs.in[:2])
 			}
 			s.InOrder, narrow = i == 0, i == 1
 			s.draw(t)

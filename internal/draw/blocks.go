@@ -10,7 +10,7 @@ type block struct {
 	perm *[4]uint32 // the lanes of the texels, of four
 	from uint32     // the first one of these
 	//lint:ignore U1000 for assembly
-	cover uint8
+	cover uint8 // a bit for each texel, or 31: so are all of this block and the next three, which only follow in its lines
 }
 
 const mostBlocks = stepLanes / 4

@@ -70,8 +70,10 @@ func (c *vertexCorners) take(z *rasterizer, vs *vertexStage, p *assembled, linea
 		return
 	}
 	for k, lane := range &p.lane {
-		to[k] = corner{fx: c.fx[lane], fy: c.fy[lane], depth: c.depth[lane], q: c.q[lane]}
-		to[k].b[k] = 1
+		t := &to[k]
+		t.fx, t.fy, t.depth, t.q = c.fx[lane], c.fy[lane], c.depth[lane], c.q[lane]
+		t.b[0], t.b[1], t.b[2] = 0, 0, 0
+		t.b[k] = 1
 	}
 }
 

@@ -26,7 +26,7 @@ type Shader interface {
 	Inputs() []compute.Variable
 	Outputs() []compute.Variable
 	Stage() *compute.StageModes
-	NewBatch() compute.Batch
+	NewBatch(unread uint64) compute.Batch
 }
 
 // VertexBinding is how a vertex buffer is walked through (VkVertexInputBindingDescription).

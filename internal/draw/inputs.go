@@ -3,6 +3,7 @@ package draw
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"farside/compute"
 	"farside/spirv"
@@ -30,7 +31,6 @@ type fragmentInput struct {
 	half      uint8
 	integer   bool
 	term      compute.Term
-	shared    bool     // an input before it has the same attribute
 	from      []uint32 // the vertex shader's output
 	dst       []uint32
 }
@@ -59,6 +59,7 @@ func placeOf(linear bool, p compute.Place) int {
 // planInputs finds out where the inputs come from.
 func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 	f.inputs, f.perAttr, f.perFlat, f.linear = f.inputs[:0], 0, 0, false
+	f.attributes = f.attributes[:0]
 	for i := range f.places {
 		f.places[i].used = false
 	}
@@ -82,10 +83,13 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			continue
 		}
 		if v.IsBuiltIn && v.BuiltIn != spirv.BuiltInClipDistance && v.BuiltIn != spirv.BuiltInCullDistance {
-			in.kind = inputBuiltIn
+			if in.kind = inputBuiltIn; ofPrimitive(v.BuiltIn) {
+				in.kind, in.at = inputFlat, f.perFlat
+				f.perFlat++
+			}
 			f.raws = f.raws || v.BuiltIn == spirv.BuiltInSampleMask
 			if v.BuiltIn == spirv.BuiltInFragCoord {
-				f.positions[f.placeFor(compute.AtCenter)].used = true
+				f.positions[f.placeFor(r, compute.AtCenter)].used = true
 			}
 			f.inputs = append(f.inputs, in)
 			continue
@@ -107,7 +111,7 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 			in.kind, in.at = inputFlat, f.perFlat
 			f.perFlat++
 		default:
-			place := f.placeFor(v.Place)
+			place := f.placeFor(r, v.Place)
 			linear := v.Interpolation == compute.Linear
 			in.kind, in.place = inputInterpolated, placeOf(linear, place)
 			f.planAttribute(&in)
@@ -131,12 +135,43 @@ func (f *fragmentStage) planInputs(r *run, inputs []compute.Variable) {
 }
 
 // placeFor is where in a pixel something is evaluated that asks for a place: a shader that runs for each sample has
-// nothing but its sample.
-func (f *fragmentStage) placeFor(p compute.Place) compute.Place {
-	if f.perSample {
+// nothing but its sample, and the one sample of a pixel is at its center.
+func (f *fragmentStage) placeFor(r *run, p compute.Place) compute.Place {
+	switch {
+	case f.perSample:
 		return compute.AtSample
+	case r.raster.samples == 1:
+		return compute.AtCenter
 	}
 	return p
+}
+
+// ofPrimitive says whether a built-in is the same for all fragments of a primitive, as flat inputs are.
+func ofPrimitive(b spirv.BuiltIn) bool {
+	switch b {
+	case spirv.BuiltInFrontFacing, spirv.BuiltInPrimitiveId, spirv.BuiltInLayer, spirv.BuiltInViewportIndex,
+		spirv.BuiltInViewIndex:
+		return true
+	}
+	return false
+}
+
+// builtIn is such a built-in.
+func (p *prim) builtIn(b spirv.BuiltIn) uint32 {
+	switch b {
+	case spirv.BuiltInFrontFacing:
+		if p.back {
+			return 0
+		}
+		return 1
+	case spirv.BuiltInPrimitiveId:
+		return p.id
+	case spirv.BuiltInLayer:
+		return p.layer - p.view // with multiview no shader has said a layer: it is the first
+	case spirv.BuiltInViewportIndex:
+		return p.viewport
+	}
+	return p.view
 }
 
 // primitives are what fragments need of their primitives, and what their inputs are made of.
@@ -162,20 +197,29 @@ func (l *primitives) add(f *fragmentStage, p *prim) {
 	if !f.active {
 		return
 	}
+	n := len(l.attrs)
+	l.attrs = slices.Grow(l.attrs, f.perAttr)[:n+f.perAttr]
+	attrs := l.attrs[n:]
+	for i, from := range f.attributes { // no vertex may count that isn't there: its value may be infinite
+		to, first, second, third := attrs[3*i:][:3], float(from, p.lanes[0]), 0.0, 0.0
+		if p.corners > 1 {
+			second = float(from, p.lanes[1]) - first
+		}
+		if p.corners > 2 {
+			third = float(from, p.lanes[2]) - first
+		}
+		to[0], to[1], to[2] = first, second, third
+	}
+	if f.perFlat == 0 {
+		return
+	}
 	for i := range f.inputs {
-		switch in := &f.inputs[i]; in.kind {
-		case inputFlat:
+		switch in := &f.inputs[i]; {
+		case in.kind != inputFlat:
+		case in.from == nil:
+			l.flats = append(l.flats, p.builtIn(in.builtIn))
+		default:
 			l.flats = append(l.flats, in.from[p.provoker])
-		case inputInterpolated, inputTerm:
-			if in.shared {
-				continue
-			}
-			first := float(in.from, p.lanes[0])
-			l.attrs = append(l.attrs, first, 0, 0)
-			to := l.attrs[len(l.attrs)-2:]
-			for k := 1; k < p.corners; k++ { // no other vertex may count: its value may be infinite
-				to[k-1] = float(in.from, p.lanes[k]) - first
-			}
 		}
 	}
 }
@@ -184,6 +228,7 @@ func (l *primitives) add(f *fragmentStage, p *prim) {
 func (f *fragmentStage) locate(r *run) {
 	z := &r.raster
 	all := uint16(1<<z.samples - 1)
+	covered := [4]uint16{all, all, all, all}
 	for place := range f.positions {
 		l := &f.positions[place]
 		if !l.used || compute.Place(place) == compute.AtCenter && f.vector {
@@ -191,6 +236,12 @@ func (f *fragmentStage) locate(r *run) {
 		}
 		for i := range f.quads {
 			q := &f.quads[i]
+			if place == int(compute.AtCentroid) && q.raw == covered { // all at their centers
+				x, y, at := float64(q.x)+0.5, float64(q.y)+0.5, 4*i
+				l.x[at], l.x[at+1], l.x[at+2], l.x[at+3] = x, x+1, x, x+1
+				l.y[at], l.y[at+1], l.y[at+2], l.y[at+3] = y, y, y+1, y+1
+				continue
+			}
 			for k := range 4 {
 				x, y := float64(q.x+int32(k&1)), float64(q.y+int32(k>>1))
 				sample := -1
@@ -214,25 +265,28 @@ func (f *fragmentStage) locate(r *run) {
 		if !w.used {
 			continue
 		}
-		if i == int(compute.AtCenter) && f.vector {
-			f.weigh(w)
-			continue
-		}
-		if i == placeOf(true, compute.AtCenter) && f.vector {
-			weighLinearAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
+		if i%3 == int(compute.AtCenter) && f.vector {
+			f.weigh(w, i)
 			continue
 		}
 		l := &f.positions[i%3]
+		if f.vector {
+			weighAtAVX2(&f.quads[0], len(f.quads), &f.prims[0], i >= 3, &l.x[0], &l.y[0], &w.b1[0], &w.b2[0])
+			continue
+		}
 		for k := range f.quads {
 			p := &f.prims[f.quads[k].prim]
 			for lane := 4 * k; lane < 4*k+4; lane++ {
 				dx, dy := l.x[lane]-p.x0, l.y[lane]-p.y0
 				if i >= 3 {
-					w.b1[lane], w.b2[lane] = p.l[0].at(dx, dy), p.l[1].at(dx, dy)
+					w.b1[lane], w.b2[lane] = p.l[0].fused(dx, dy), p.l[1].fused(dx, dy)
 					continue
 				}
-				scale := 1 / p.q.at(dx, dy)
-				w.b1[lane], w.b2[lane] = p.b[0].at(dx, dy)*scale, p.b[1].at(dx, dy)*scale
+				w.b1[lane], w.b2[lane] = p.b[0].fused(dx, dy), p.b[1].fused(dx, dy)
+				if !p.affine {
+					scale := 1 / p.q.fused(dx, dy)
+					w.b1[lane], w.b2[lane] = w.b1[lane]*scale, w.b2[lane]*scale
+				}
 			}
 		}
 	}
@@ -245,28 +299,33 @@ type interpolated struct {
 }
 
 // weigh finds the weights at the centres of pixels, or makes the inputs there at once.
-func (f *fragmentStage) weigh(w *weights) {
-	if !f.wide {
+func (f *fragmentStage) weigh(w *weights, place int) {
+	linear := place == placeOf(true, compute.AtCenter)
+	switch {
+	case !f.wide && linear:
+		weighLinearAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
+		return
+	case !f.wide:
 		weighAVX2(&f.quads[0], len(f.quads), &f.prims[0], &w.b1[0], &w.b2[0])
 		return
 	}
 	n := 0
 	if first := int(f.quads[0].prim); !f.mixed && len(f.quads) > 1 { // of one primitive, by twos
 		n = len(f.quads) &^ 1
-		f.listInputs(first, 0)
-		interpolateAVX512(&f.quads[0], n, &f.prims[first], &f.list[0], len(f.list))
+		f.listInputs(place, first, 0)
+		interpolateAVX512(&f.quads[0], n, &f.prims[first], linear, &f.list[0], len(f.list))
 	}
 	if n < len(f.quads) {
-		f.listInputs(0, 4*n)
-		interpolateMixedAVX512(&f.quads[n], len(f.quads)-n, &f.prims[0], 8*f.perAttr, &f.list[0], len(f.list))
+		f.listInputs(place, 0, 4*n)
+		interpolateMixedAVX512(&f.quads[n], len(f.quads)-n, &f.prims[0], linear, 8*f.perAttr, &f.list[0], len(f.list))
 	}
 }
 
-// listInputs lists the inputs at the centres of pixels: what a primitive has, and the words from a lane on.
-func (f *fragmentStage) listInputs(prim, lane int) {
+// listInputs lists the inputs at a place: what a primitive has, and the words from a lane on.
+func (f *fragmentStage) listInputs(place, prim, lane int) {
 	f.list = f.list[:0]
 	for i := range f.inputs {
-		if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == int(compute.AtCenter) {
+		if in := &f.inputs[i]; in.kind == inputInterpolated && in.place == place {
 			f.list = append(f.list, interpolated{&in.dst[lane], &f.attrs[prim*f.perAttr+in.at]})
 		}
 	}
@@ -275,6 +334,9 @@ func (f *fragmentStage) listInputs(prim, lane int) {
 // at evaluates a plane. The conversions keep products from being fused with sums: on all processors, and wherever it is
 // inlined, the same place has the same bits.
 func (p *plane) at(dx, dy float64) float64 { return p.c + (float64(p.x*dx) + float64(p.y*dy)) }
+
+// fused evaluates a plane that inputs are made of. Its products aren't rounded by themselves, on any processor.
+func (p *plane) fused(dx, dy float64) float64 { return math.FMA(p.x, dx, math.FMA(p.y, dy, p.c)) }
 
 // fillInputs writes the inputs of the batch.
 func (f *fragmentStage) fillInputs(r *run) {
@@ -285,6 +347,10 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputMissing:
 			clear(dst)
 		case inputFlat:
+			if f.vector && !f.mixed {
+				spreadAVX2(&dst[0], len(f.quads), f.flats[int(f.quads[0].prim)*f.perFlat+in.at])
+				continue
+			}
 			if f.vector {
 				flatAVX2(&dst[0], &f.quads[0], len(f.quads), &f.flats[in.at], 4*f.perFlat)
 				continue
@@ -296,7 +362,7 @@ func (f *fragmentStage) fillInputs(r *run) {
 		case inputInterpolated:
 			w := &f.places[in.place]
 			b1, b2 := w.b1[:len(dst)], w.b2[:len(dst)]
-			if f.wide && in.place == int(compute.AtCenter) { // weigh has made it
+			if f.wide && in.place%3 == int(compute.AtCenter) { // weigh has made it
 				continue
 			}
 			if f.vector {
@@ -306,7 +372,7 @@ func (f *fragmentStage) fillInputs(r *run) {
 			for k := range f.quads {
 				a := f.attrs[int(f.quads[k].prim)*f.perAttr+in.at:][:3]
 				for lane := 4 * k; lane < 4*k+4; lane++ {
-					dst[lane] = math.Float32bits(float32(a[0] + (float64(b1[lane]*a[1]) + float64(b2[lane]*a[2]))))
+					dst[lane] = math.Float32bits(float32(math.FMA(b1[lane], a[1], math.FMA(b2[lane], a[2], a[0]))))
 				}
 			}
 		case inputBuiltIn:
@@ -327,7 +393,11 @@ func four(dst []uint32, v uint32) { dst[0], dst[1], dst[2], dst[3] = v, v, v, v 
 // fillBuiltIn writes a built-in input.
 func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 	if in.builtIn == spirv.BuiltInFragCoord && f.vector && !f.perSample {
-		fragCoordAVX2(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		if f.wide {
+			fragCoordAVX512(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		} else {
+			fragCoordAVX2(&dst[0], &f.quads[0], len(f.quads), &f.prims[0], int(in.component))
+		}
 		return
 	}
 	for k := range f.quads {
@@ -336,13 +406,7 @@ func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 		lanes := dst[4*k:][:4]
 		switch in.builtIn {
 		case spirv.BuiltInFragCoord:
-			f.fillFragCoord(in, p, 4*k, lanes)
-		case spirv.BuiltInFrontFacing:
-			if p.back {
-				four(lanes, 0)
-			} else {
-				four(lanes, 1)
-			}
+			f.fillFragCoord(r, in, p, 4*k, lanes)
 		case spirv.BuiltInPointCoord:
 			for i := range lanes {
 				lanes[i] = 0
@@ -365,14 +429,6 @@ func (f *fragmentStage) fillBuiltIn(r *run, in *fragmentInput, dst []uint32) {
 					lanes[i] = uint32(q.raw[i])
 				}
 			}
-		case spirv.BuiltInPrimitiveId:
-			four(lanes, p.id)
-		case spirv.BuiltInLayer:
-			four(lanes, p.layer-p.view) // with multiview no shader has said a layer: it is the first
-		case spirv.BuiltInViewportIndex:
-			four(lanes, p.viewport)
-		case spirv.BuiltInViewIndex:
-			four(lanes, p.view)
 		case spirv.BuiltInDeviceIndex:
 			four(lanes, r.draw.Fragment.DeviceIndex)
 		default:
@@ -390,8 +446,8 @@ func (f *fragmentStage) offset(r *run, q *quad, axis uint32) float64 {
 }
 
 // fillFragCoord writes a component of FragCoord: x, y, depth, 1/w.
-func (f *fragmentStage) fillFragCoord(in *fragmentInput, p *prim, first int, lanes []uint32) {
-	l := &f.positions[f.placeFor(compute.AtCenter)]
+func (f *fragmentStage) fillFragCoord(r *run, in *fragmentInput, p *prim, first int, lanes []uint32) {
+	l := &f.positions[f.placeFor(r, compute.AtCenter)]
 	for i := range lanes {
 		x, y := l.x[first+i], l.y[first+i]
 		v := x
@@ -401,7 +457,7 @@ func (f *fragmentStage) fillFragCoord(in *fragmentInput, p *prim, first int, lan
 		case 2:
 			v = p.z.at(x-p.x0, y-p.y0)
 		case 3:
-			v = p.q.at(x-p.x0, y-p.y0)
+			v = p.q.fused(x-p.x0, y-p.y0)
 		}
 		lanes[i] = math.Float32bits(float32(v))
 	}

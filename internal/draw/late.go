@@ -55,7 +55,12 @@ func (f *fragmentStage) planLate(r *run) {
 
 // finishVector is finish.
 func (f *fragmentStage) finishVector(r *run) {
-	n := aliveAVX2(&f.quads[0], len(f.quads), &f.effects[0])
+	n := 0
+	if f.wide {
+		n = aliveAVX512(&f.quads[0], len(f.quads), &f.effects[0])
+	} else {
+		n = aliveAVX2(&f.quads[0], len(f.quads), &f.effects[0])
+	}
 	switch {
 	case f.late.tested && f.late.samples > 1:
 		n = testLateSamplesAVX2(&f.late, &f.quads[0], len(f.quads), &f.prims[0])

@@ -43,8 +43,13 @@ func (r *run) drawLine(from, to *corner, code uint32, v *viewport, count bool) {
 	}
 	p.z = along(a.depth+p.bias, b.depth+p.bias)
 	p.q = along(a.q, b.q)
+	p.affine = a.q == b.q
 	for i := range p.b {
-		p.b[i] = along(a.b[i+1]*a.q, b.b[i+1]*b.q)
+		if p.affine {
+			p.b[i] = along(a.b[i+1], b.b[i+1])
+		} else {
+			p.b[i] = along(a.b[i+1]*a.q, b.b[i+1]*b.q)
+		}
 		p.l[i] = along(z.onScreen(&a, i+1), z.onScreen(&b, i+1))
 	}
 	l := r.lines()

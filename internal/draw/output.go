@@ -101,10 +101,10 @@ func (o *outputStage) prepare(r *run, outputs []compute.Variable, f *fragmentSta
 	o.outputs, o.alpha = o.outputs[:0], nil
 	for i := range outputs {
 		v := &outputs[i]
-		words := batch.Output(i)
-		if v.IsBuiltIn || words == nil {
+		if v.IsBuiltIn {
 			continue
 		}
+		words := batch.Output(i)
 		c := o.find(v.Location, v.Index)
 		if c == nil {
 			o.outputs = append(o.outputs, colorOutput{location: v.Location, index: v.Index})
@@ -138,10 +138,7 @@ func (o *outputStage) find(location, index uint32) *colorOutput {
 // plan decides how an attachment is written.
 func (o *outputStage) plan(r *run, i int, f *fragmentStage) {
 	c := &r.colors[i]
-	location := uint32(i)
-	if at := r.pass.ColorLocations; i < len(at) {
-		location = at[i]
-	}
+	location := r.pass.location(i)
 	c.source, c.dual = o.find(location, 0), o.find(location, 1)
 	for len(o.states) <= i {
 		o.states = append(o.states, new(colorState))

@@ -27,16 +27,22 @@ func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int
 //go:noescape
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 
-// interpolateAVX512 makes inputs at the centres of pixels, of an even number of quads of one primitive.
+// weighAtAVX2 finds the weights at any places in quads, on the screen where linear is true.
 //
 //go:noescape
-func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)
+func weighAtAVX2(quads *quad, n int, prims *prim, linear bool, x, y, b1, b2 *float64)
+
+// interpolateAVX512 makes inputs at the centres of pixels, of an even number of quads of one primitive: those that are
+// linear on the screen, or others.
+//
+//go:noescape
+func interpolateAVX512(quads *quad, n int, p *prim, linear bool, list *interpolated, count int)
 
 // interpolateMixedAVX512 makes inputs at the centres of pixels, of quads of any primitives. The list has the attributes
 // of the first primitive; from one to the next it is pitch bytes.
 //
 //go:noescape
-func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int)
+func interpolateMixedAVX512(quads *quad, n int, prims *prim, linear bool, pitch int, list *interpolated, count int)
 
 // lanesAVX512 makes the lanes of n quads, a bit each, and counts them.
 //
@@ -58,10 +64,20 @@ func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)
 //go:noescape
 func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)
 
+// spreadAVX2 gives the lanes of n quads a word.
+//
+//go:noescape
+func spreadAVX2(dst *uint32, n int, word uint32)
+
 // fragCoordAVX2 makes a component of FragCoord at the centres of pixels.
 //
 //go:noescape
 func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)
+
+// fragCoordAVX512 is fragCoordAVX2.
+//
+//go:noescape
+func fragCoordAVX512(dst *uint32, quads *quad, n int, prims *prim, component int)
 
 // unormAVX2 puts bytes, as unorm8 makes them of floats, into words by their shift: into 4*n that are zero there.
 //
@@ -98,7 +114,8 @@ func stepsAVX2(p *rowPlan, lanes int)
 //go:noescape
 func stepsAVX512(p *rowPlan, lanes int)
 
-// quadBlocksAVX2 makes the blocks of n quads of an attachment of one sample.
+// quadBlocksAVX2 makes the blocks of n quads of an attachment of one sample. Of four side by side, which are covered,
+// it makes the first one.
 //
 //go:noescape
 func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)
@@ -170,6 +187,11 @@ func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 //
 //go:noescape
 func aliveAVX2(quads *quad, n int, lanes *uint8) int
+
+// aliveAVX512 is aliveAVX2, by two quads.
+//
+//go:noescape
+func aliveAVX512(quads *quad, n int, lanes *uint8) int
 
 // stencilQuadsAVX2 is testQuadsAVX2 with tests of stencil, and without those of depth where the plan has no kind of
 // depths.

@@ -15,7 +15,6 @@ func testedAVX2(quads, first *quad, covers, raws *[4]uint16, n int) int         
 func weighAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                                  {}
 func interpolateAVX2(dst *uint32, quads *quad, n int, attrs *float64, pitch int, b1, b2 *float64) {}
 func unormAVX2(dst *byte, src *uint32, n int, shift uint64)                                       {}
-func interpolateAVX512(quads *quad, n int, p *prim, list *interpolated, count int)                {}
 func storeQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendQuadsAVX2(p *colorPlan, quads *quad, n int, prims *prim)                                {}
 func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)                              {}
@@ -33,14 +32,19 @@ func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) 
 func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) int             { return 0 }
 func cornersAVX512(p *cornerPlan, n int)                                                          {}
 func gatherAVX512(p *gatherPlan, dst *uint32)                                                     {}
-func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *interpolated, count int) {
+func interpolateAVX512(quads *quad, n int, p *prim, linear bool, list *interpolated, count int)   {}
+func interpolateMixedAVX512(quads *quad, n int, prims *prim, linear bool, pitch int, list *interpolated, count int) {
 }
-func lanesAVX512(quads *quad, n int, lanes *uint8) int                          { return 0 }
-func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int             { return 0 }
-func aliveAVX2(quads *quad, n int, lanes *uint8) int                            { return 0 }
-func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int) {}
-func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int      { return 0 }
-func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                   {}
-func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                 {}
-func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)          {}
-func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)        {}
+func lanesAVX512(quads *quad, n int, lanes *uint8) int                                { return 0 }
+func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int                   { return 0 }
+func aliveAVX2(quads *quad, n int, lanes *uint8) int                                  { return 0 }
+func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)       {}
+func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int            { return 0 }
+func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                         {}
+func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                       {}
+func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                {}
+func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)              {}
+func fragCoordAVX512(dst *uint32, quads *quad, n int, prims *prim, component int)     {}
+func spreadAVX2(dst *uint32, n int, word uint32)                                      {}
+func aliveAVX512(quads *quad, n int, lanes *uint8) int                                { return 0 }
+func weighAtAVX2(quads *quad, n int, prims *prim, linear bool, x, y, b1, b2 *float64) {}

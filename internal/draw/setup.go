@@ -190,10 +190,10 @@ func (r *run) drawCorners(vs *vertexStage, p *assembled, code uint32, v *viewpor
 // drawTriangle clips and culls a triangle, and rasterizes what is left in its polygon mode.
 func (r *run) drawTriangle(corners *[3]corner, code uint32, v *viewport, vs *vertexStage) {
 	z := &r.raster
-	poly, n := corners[:], 3
+	poly, n, whole := corners[:], 3, true
 	if clip := code &^ volumePlanes; clip != 0 {
 		copy(z.polygon[:], poly)
-		poly = z.polygon[:]
+		poly, whole = z.polygon[:], false
 		if n = z.clipPolygon(3, clip, v); n == 0 {
 			return
 		}
@@ -216,7 +216,7 @@ func (r *run) drawTriangle(corners *[3]corner, code uint32, v *viewport, vs *ver
 			return
 		}
 		for i := 1; i+1 < n && r.err == nil; i++ {
-			r.fillTriangle(&poly[0], &poly[i], &poly[i+1], area < 0, v)
+			r.fillTriangle(&poly[0], &poly[i], &poly[i+1], area < 0, whole, v)
 		}
 		return
 	}
@@ -252,8 +252,9 @@ func (r *run) polygonBias(poly []corner, n int) float64 {
 	}
 	var slope plane
 	for i := 1; i+1 < n; i++ {
-		if g, ok := gradientOf(&poly[0], &poly[i], &poly[i+1]); ok {
-			slope = g.plane(poly[0].depth, poly[i].depth, poly[i+1].depth)
+		var g gradient
+		if g.of(&poly[0], &poly[i], &poly[i+1]) {
+			g.plane(&slope, poly[0].depth, poly[i].depth, poly[i+1].depth)
 			break
 		}
 	}
@@ -263,20 +264,34 @@ func (r *run) polygonBias(poly []corner, n int) float64 {
 // plane is a value that is linear in the framebuffer: c at the primitive's origin, x and y for each pixel from there.
 type plane struct{ x, y, c float64 }
 
-// gradient makes planes of the values at three corners.
+// gradient makes planes of the values at three corners. It writes number by number: a processor waits where numbers
+// that were just written are copied two at a time.
 type gradient struct{ x1, y1, x2, y2, scale float64 }
 
-func gradientOf(a, b, c *corner) (gradient, bool) {
-	g := gradient{x1: float64(b.fx-a.fx) / subpixels, y1: float64(b.fy-a.fy) / subpixels,
-		x2: float64(c.fx-a.fx) / subpixels, y2: float64(c.fy-a.fy) / subpixels}
-	area := float64(g.x1*g.y2) - float64(g.x2*g.y1)
-	g.scale = 1 / area
-	return g, area != 0
+// of takes the corners. It answers false where they have no area.
+func (g *gradient) of(a, b, c *corner) bool {
+	x1, y1 := float64(b.fx-a.fx)/subpixels, float64(b.fy-a.fy)/subpixels
+	x2, y2 := float64(c.fx-a.fx)/subpixels, float64(c.fy-a.fy)/subpixels
+	area := float64(x1*y2) - float64(x2*y1)
+	g.x1, g.y1, g.x2, g.y2, g.scale = x1, y1, x2, y2, 1/area
+	return area != 0
 }
 
-func (g *gradient) plane(a, b, c float64) plane {
+// plane is for a value at each corner.
+func (g *gradient) plane(to *plane, a, b, c float64) {
 	b, c = b-a, c-a
-	return plane{(float64(b*g.y2) - float64(c*g.y1)) * g.scale, (float64(c*g.x1) - float64(b*g.x2)) * g.scale, a}
+	to.x = (float64(b*g.y2) - float64(c*g.y1)) * g.scale
+	to.y = (float64(c*g.x1) - float64(b*g.x2)) * g.scale
+	to.c = a
+}
+
+// second is for a value at the second corner and 0 at the others, third for one at the third corner.
+func (g *gradient) second(to *plane, v float64) {
+	to.x, to.y, to.c = v*g.y2*g.scale, -v*g.x2*g.scale, 0
+}
+
+func (g *gradient) third(to *plane, v float64) {
+	to.x, to.y, to.c = -v*g.y1*g.scale, v*g.x1*g.scale, 0
 }
 
 // biasOf computes a depth bias (chapter "Depth Bias"), from the plane of depths and the greatest one.
@@ -307,34 +322,49 @@ func (r *run) biasOf(depth *plane, most float64) float64 {
 	return bias
 }
 
-// fillTriangle fills a triangle that needs no clipping; turned says that its corners go round counterclockwise.
-func (r *run) fillTriangle(a, b, c *corner, turned bool, v *viewport) {
+// fillTriangle fills a triangle that needs no clipping; turned says that its corners go round counterclockwise, whole
+// that they are the primitive's vertices.
+func (r *run) fillTriangle(a, b, c *corner, turned, whole bool, v *viewport) {
 	area := (b.fx-a.fx)*(c.fy-a.fy) - (c.fx-a.fx)*(b.fy-a.fy)
 	if area == 0 || area < 0 != turned {
 		return // rounding has turned a part of a clipped polygon around
 	}
 	z := &r.raster
 	p := &z.prim
-	g, _ := gradientOf(a, b, c)
+	var g gradient
+	g.of(a, b, c)
 	p.x0, p.y0 = float64(a.fx)/subpixels, float64(a.fy)/subpixels
-	p.z = g.plane(a.depth, b.depth, c.depth)
+	g.plane(&p.z, a.depth, b.depth, c.depth)
 	if r.state.DepthBias.Enable {
 		p.z.c += r.biasOf(&p.z, max(math.Abs(a.depth), math.Abs(b.depth), math.Abs(c.depth)))
 	}
 	if r.shading.active {
-		p.q = g.plane(a.q, b.q, c.q)
-		for i := range p.b {
-			p.b[i] = g.plane(a.b[i+1]*a.q, b.b[i+1]*b.q, c.b[i+1]*c.q)
+		q1, q2, q3 := a.q, b.q, c.q
+		g.plane(&p.q, q1, q2, q3)
+		if p.affine = q1 == q2 && q1 == q3; p.affine {
+			q1, q2, q3 = 1, 1, 1
+		}
+		if whole {
+			g.second(&p.b[0], q2)
+			g.third(&p.b[1], q3)
+		} else {
+			g.plane(&p.b[0], a.b[1]*q1, b.b[1]*q2, c.b[1]*q3)
+			g.plane(&p.b[1], a.b[2]*q1, b.b[2]*q2, c.b[2]*q3)
+		}
+		for i := range p.l {
 			if r.shading.linear {
-				p.l[i] = g.plane(z.onScreen(a, i+1), z.onScreen(b, i+1), z.onScreen(c, i+1))
+				g.plane(&p.l[i], z.onScreen(a, i+1), z.onScreen(b, i+1), z.onScreen(c, i+1))
 			}
 		}
 	}
 	r.shading.begin()
-	shape := polygonShape{n: 3, x: [4]int64{a.fx, b.fx, c.fx}, y: [4]int64{a.fy, b.fy, c.fy}}
 	if turned {
-		shape.x[1], shape.x[2], shape.y[1], shape.y[2] = c.fx, b.fx, c.fy, b.fy
+		b, c = c, b
 	}
+	var shape polygonShape
+	shape.n = 3
+	shape.x[0], shape.x[1], shape.x[2] = a.fx, b.fx, c.fx
+	shape.y[0], shape.y[1], shape.y[2] = a.fy, b.fy, c.fy
 	r.fill(&shape, v, true)
 }
 
@@ -357,8 +387,9 @@ func (r *run) drawPoint(c *corner, size float64, v *viewport, sized bool) {
 	}
 	p.x0, p.y0 = c.px, c.py
 	p.z, p.q = plane{c: c.depth + p.bias}, plane{c: c.q}
+	p.affine = true
 	for i := range p.b {
-		p.b[i], p.l[i] = plane{c: c.b[i+1] * c.q}, plane{c: c.b[i+1]}
+		p.b[i], p.l[i] = plane{c: c.b[i+1]}, plane{c: c.b[i+1]}
 	}
 	p.size = size
 	half := size / 2

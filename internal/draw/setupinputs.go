@@ -14,12 +14,13 @@ func (f *fragmentStage) planAttribute(in *fragmentInput) {
 	for i := range f.inputs {
 		other := &f.inputs[i]
 		if (other.kind == inputInterpolated || other.kind == inputTerm) && &other.from[0] == &in.from[0] {
-			in.at, in.shared = other.at, true
+			in.at = other.at
 			return
 		}
 	}
 	in.at = f.perAttr
 	f.perAttr += 3
+	f.attributes = append(f.attributes, in.from)
 }
 
 // termWord is a word of a term of an attribute.
@@ -56,6 +57,9 @@ func (r *run) setupWord(in *fragmentInput, p *prim) uint32 {
 	case k == compute.SetupOrigin+1:
 		return half(p.y0, in.half)
 	case k < compute.SetupPerspective:
+		if p.affine { // the weights' planes aren't times 1/w
+			return half((&plane{c: 1}).part(k-compute.SetupReciprocal), in.half)
+		}
 		return half(p.q.part(k-compute.SetupReciprocal), in.half)
 	case k < compute.SetupLinear:
 		k -= compute.SetupPerspective

@@ -50,7 +50,7 @@ func evaluate(l *lane, linear bool, sample int) uint32 {
 		d[axis] = float64(l.in[axis]) + float64(at)/16 - setup(compute.SetupOrigin+axis)
 	}
 	plane := func(c int) float64 {
-		return setup(c+2) + (float64(setup(c)*d[0]) + float64(setup(c+1)*d[1]))
+		return math.FMA(setup(c), d[0], math.FMA(setup(c+1), d[1], setup(c+2)))
 	}
 	b1, b2 := 0.0, 0.0
 	if linear {
@@ -60,7 +60,7 @@ func evaluate(l *lane, linear bool, sample int) uint32 {
 		b1, b2 = plane(compute.SetupPerspective)*scale, plane(compute.SetupPerspective+3)*scale
 	}
 	first := float64(l.float(terms + 2))
-	return math.Float32bits(float32(first + (float64(b1*double(terms+3)) + float64(b2*double(terms)))))
+	return math.Float32bits(float32(math.FMA(b1, double(terms+3), math.FMA(b2, double(terms), first))))
 }
 
 // TestSetupInputs has shaders evaluate an input where the driver does, in clipped triangles, lines and points: the

@@ -10,15 +10,16 @@ import (
 
 // prim is what fragments need of their primitive.
 type prim struct {
-	x0, y0                    float64 // the origin of the planes
-	z, q                      plane   // depth, 1/w
-	b                         [2]plane
-	l                         [2]plane // how much of the second and third vertex: times 1/w; on the screen
+	x0, y0                    float64  // the origin of the planes
+	z, q                      plane    // depth, 1/w
+	b                         [2]plane // how much of the second and third vertex, times 1/w if that differs
+	l                         [2]plane // likewise, on the screen
 	size                      float64  // of a point; 0: no point
 	smooth                    rectangle
 	low, high                 float64 // depths of the viewport
 	bias                      float64 // of a polygon that isn't filled
 	back                      bool
+	affine                    bool // 1/w is the same everywhere
 	layer, viewport, view, id uint32
 	lanes                     [3]uint32 // of its vertices, of which there are corners
 	corners                   int
@@ -76,6 +77,7 @@ type fragmentStage struct {
 	perAttr    int   // of a primitive
 	perFlat    int
 	inputs     []fragmentInput
+	attributes [][]uint32 // what is interpolated: the vertex shader's outputs
 	places     [6]weights
 	list       []interpolated // of the batch
 	positions  [3]location
@@ -89,6 +91,7 @@ type fragmentStage struct {
 func (f *fragmentStage) release() {
 	f.batch, f.environment, f.primitives = nil, nil, primitives{}
 	clear(f.inputs)
+	clear(f.attributes)
 	clear(f.list[:cap(f.list)])
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	f.late, f.boxes = latePlan{}, boxPlan{}
@@ -109,7 +112,12 @@ func (f *fragmentStage) prepareNone(r *run) {
 // prepare begins the shader and plans its inputs and outputs.
 func (f *fragmentStage) prepare(r *run) error {
 	shader := r.state.Fragment
-	batch := shader.NewBatch()
+	outputs := shader.Outputs()
+	var unread uint64
+	if !r.draw.InOrder { // which computes all, to be compared with
+		unread = r.unread(outputs)
+	}
+	batch := shader.NewBatch(unread)
 	f.batch, f.environment = nil, r.draw.Fragment
 	if err := batch.Begin(r.fragments()); err != nil {
 		return err
@@ -134,7 +142,6 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.vector = !r.draw.InOrder && vectors()
 	f.wide = f.vector && wide()
 	f.planInputs(r, shader.Inputs())
-	outputs := shader.Outputs()
 	f.depthOut, f.stencilOut, f.maskOut = nil, nil, nil
 	for i := range outputs {
 		out := batch.Output(i)

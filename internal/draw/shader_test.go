@@ -59,8 +59,8 @@ func (s *goShader) Lanes() int {
 	return s.lanes
 }
 
-func (s *goShader) NewBatch() compute.Batch {
-	b := &goBatch{goShader: s, l: lane{in: make([]uint32, len(s.in)), out: make([]uint32, len(s.out))}}
+func (s *goShader) NewBatch(unread uint64) compute.Batch {
+	b := &goBatch{goShader: s, unread: unread, l: lane{in: make([]uint32, len(s.in)), out: make([]uint32, len(s.out))}}
 	for range s.in {
 		b.inputs = append(b.inputs, make([]uint32, s.Lanes()))
 	}
@@ -73,6 +73,7 @@ func (s *goShader) NewBatch() compute.Batch {
 type goBatch struct {
 	*goShader
 	inputs, outputs [][]uint32
+	unread          uint64 // outputs that nobody may look at
 	l               lane
 }
 
@@ -82,11 +83,17 @@ func (b *goBatch) Begin(v *compute.Environment) error {
 	return nil
 }
 
-func (b *goBatch) Input(i int) []uint32  { return b.inputs[i] }
-func (b *goBatch) Output(i int) []uint32 { return b.outputs[i] }
-func (b *goBatch) End() error            { b.open.Add(-1); return b.err }
+func (b *goBatch) Input(i int) []uint32 { return b.inputs[i] }
+func (b *goBatch) End() error           { b.open.Add(-1); return b.err }
 
 func (b *goBatch) Release() {}
+
+func (b *goBatch) Output(i int) []uint32 {
+	if b.unread>>i&1 != 0 {
+		return nil
+	}
+	return b.outputs[i]
+}
 
 func (b *goBatch) Run(lanes, effects []uint8) bool {
 	if b.err != nil {

@@ -3,6 +3,7 @@ package draw
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"farside/compute"
 	"farside/spirv"
@@ -61,7 +62,7 @@ type assembled struct {
 
 func (v *vertexStage) prepare(r *run) error {
 	shader := r.state.Vertex
-	v.batch = shader.NewBatch()
+	v.batch = shader.NewBatch(0)
 	if err := v.batch.Begin(r.draw.Vertex); err != nil {
 		v.batch = nil
 		return err
@@ -197,9 +198,12 @@ func (v *vertexStage) addList(first, id uint32, n, corners, provoker int) {
 	for i := range uint32(n * corners) {
 		v.vertices, v.instances = append(v.vertices, first+i), append(v.instances, v.instance)
 	}
-	for i := range uint32(n) {
-		v.primitives = append(v.primitives, assembled{lane: [3]uint32{lane, lane + 1, lane + 2}, corners: corners,
-			provoker: lane + uint32(provoker), id: id + i, fresh: true})
+	before := len(v.primitives)
+	v.primitives = slices.Grow(v.primitives, n)[:before+n]
+	for i := range v.primitives[before:] { // number by number, as gradient does it
+		p := &v.primitives[before+i]
+		p.lane[0], p.lane[1], p.lane[2] = lane, lane+1, lane+2
+		p.corners, p.provoker, p.id, p.fresh = corners, lane+uint32(provoker), id+uint32(i), true
 		lane += uint32(corners)
 	}
 }

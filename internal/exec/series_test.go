@@ -23,7 +23,7 @@ type stageShader struct {
 func (s *stageShader) Inputs() []compute.Variable       { return nil }
 func (s *stageShader) Outputs() []compute.Variable      { return nil }
 func (s *stageShader) Stage() *compute.StageModes       { return &s.modes }
-func (s *stageShader) NewBatch() compute.Batch          { s.made++; return s }
+func (s *stageShader) NewBatch(uint64) compute.Batch    { s.made++; return s }
 func (s *stageShader) Lanes() int                       { return 8 }
 func (s *stageShader) Begin(*compute.Environment) error { s.begun++; s.open++; return nil }
 func (s *stageShader) Input(int) []uint32               { return nil }

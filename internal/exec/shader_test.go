@@ -105,7 +105,7 @@ type ported struct{ in, out []compute.Variable }
 func (p ported) Inputs() []compute.Variable  { return p.in }
 func (p ported) Outputs() []compute.Variable { return p.out }
 func (ported) Stage() *compute.StageModes    { return nil }
-func (ported) NewBatch() compute.Batch       { return nil }
+func (ported) NewBatch(uint64) compute.Batch { return nil }
 
 func TestInterface(t *testing.T) {
 	at := func(location uint32, kind compute.Numeric) []compute.Variable {

@@ -84,22 +84,26 @@ func placeMemory(p *program.Program, m *ir.Memory) int32 {
 }
 
 // LayOut makes the instructions of the program, and the members that belong to them: Insts, FileSize, Mask, Constants,
-// Builtins, Images, Subgroups and Prints. used notes what that takes.
-func (d *Draft) LayOut(p *program.Program, used *budget.Budget) error {
-	err := d.emit(p, used, true)
+// Builtins, Images, Subgroups and Prints. used notes what that takes. unread has a bit for each output of a stage that
+// is not to be computed.
+func (d *Draft) LayOut(p *program.Program, used *budget.Budget, unread uint64) error {
+	err := d.emit(p, used, unread, true)
 	if errors.As(err, new(budget.Exhausted)) {
-		err = d.emit(p, used, false)
+		err = d.emit(p, used, unread, false)
 	}
 	return err
 }
 
 // emit is layOut, with or without copies of loops: these may be what is too much.
-func (d *Draft) emit(p *program.Program, used *budget.Budget, unroll bool) (err error) {
+func (d *Draft) emit(p *program.Program, used *budget.Budget, unread uint64, unroll bool) (err error) {
 	defer budget.Recover(p.Name, &err)
 	defer ieee.Leave(ieee.Enter())
 	var b budget.Budget
 	g := d.shader.Graph.Resume(&b)
 	g.Watch = d.watch
+	if unread != 0 {
+		g.DropOutputs(unread)
+	}
 	g.Optimize(unroll)
 	w := takeWorkspace(&b)
 	emit(g, p, d.places, w)

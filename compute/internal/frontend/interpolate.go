@@ -131,9 +131,8 @@ func (c *compiler) evaluateAt(at func(axis uint32) ir.Value) evaluation {
 		d[axis] = g.Op2(kernel.SubF64, at(uint32(axis)), c.setup(ir.SetupOrigin+uint32(axis)))
 	}
 	plane := func(first uint32) ir.Value {
-		x := g.Op2(kernel.MulF64, c.setup(first), d[0])
-		y := g.Op2(kernel.MulF64, c.setup(first+1), d[1])
-		return g.Op2(kernel.AddF64, c.setup(first+2), g.Op2(kernel.AddF64, x, y))
+		line := g.Op3(kernel.FmaF64, c.setup(first+1), d[1], c.setup(first+2))
+		return g.Op3(kernel.FmaF64, c.setup(first), d[0], line)
 	}
 	return func(v ir.Variable) ir.Value {
 		var weights [2]ir.Value
@@ -150,11 +149,11 @@ func (c *compiler) evaluateAt(at func(axis uint32) ir.Value) evaluation {
 			w.Term = t
 			return c.wideWord(w)
 		}
-		second := g.Op2(kernel.MulF64, weights[0], term(ir.TermSecond))
-		third := g.Op2(kernel.MulF64, weights[1], term(ir.TermThird))
+		second, third := term(ir.TermSecond), term(ir.TermThird)
 		v.Term = ir.TermFirst
 		first := g.Op1(kernel.F32ToF64, c.word(v))
-		return g.Op1(kernel.F64ToF32, g.Op2(kernel.AddF64, first, g.Op2(kernel.AddF64, second, third)))
+		made := g.Op3(kernel.FmaF64, weights[0], second, g.Op3(kernel.FmaF64, weights[1], third, first))
+		return g.Op1(kernel.F64ToF32, made)
 	}
 }
 

@@ -1,6 +1,11 @@
 package ir
 
-import "farside/spirv"
+import (
+	"slices"
+
+	"farside/compute/internal/ops"
+	"farside/spirv"
+)
 
 // Numeric is what the 32 bits of a Variable mean.
 type Numeric uint8
@@ -70,8 +75,8 @@ const (
 	SetupPixel       = 0  // x and y, integers
 	SetupSamples     = 2  // four words: of each sample a byte with its place in the pixel in sixteenths, x in the low half
 	SetupOrigin      = 6  // x and y of where planes begin; floats of 64 bits, as all that follow
-	SetupReciprocal  = 8  // the plane of 1/w
-	SetupPerspective = 11 // two planes: the weights of the second and third vertex, times 1/w
+	SetupReciprocal  = 8  // the plane of 1/w, or of 1 where that is the same everywhere
+	SetupPerspective = 11 // two planes: the weights of the second and third vertex, times that
 	SetupLinear      = 17 // two planes: these weights on the screen
 	SetupEnd         = 23
 )
@@ -107,3 +112,19 @@ type Stage struct {
 
 // InputKind is the first kind of Builtin nodes that are Stage.Inputs, by their numbers.
 const InputKind = 1 << 31
+
+// DropOutputs takes the stores of outputs out of a stage's graph, those with a bit in unread, and what only they need.
+func (g *Graph) DropOutputs(unread uint64) {
+	output := 4 * uint64(g.LocalSize[0]) // bytes: a batch is one row of lanes
+	dropped := func(v Value) bool {
+		n := &g.Nodes[v]
+		return ops.Stores(n.Op) && ops.IsMemory(n.Op) && n.Extra > 0 && g.Memories[n.Extra].Kind == MemoryOutputs &&
+			unread>>(n.Imm/output)&1 != 0
+	}
+	for _, b := range g.Order {
+		blk := &g.Blocks[b]
+		blk.Insts = slices.DeleteFunc(blk.Insts, dropped)
+	}
+	g.dropDead()
+	g.did("dropOutputs")
+}

@@ -15,6 +15,7 @@ import (
 // other lanes of their subgroup. What an atomic gives them is undefined.
 type effects struct {
 	some   bool            // but not all lanes that run may have effects
+	lost   bool            // some that had effects have none any more
 	given  []uint8         // these lanes, a bit for each
 	mask   kernel.Register // likewise; meaningless without some
 	acting kernel.Register // those of them that are active, see findActing
@@ -35,8 +36,8 @@ func (w *worker) setBatch(lanes, effects []uint8) {
 		setLanes(w.initial, lanes)
 		w.start.first, w.start.end, w.start.lanes = w.kernels.Active(w.initial, len(lanes))
 	}
-	w.effects.some, w.effects.given = false, effects
-	if bytes.Equal(lanes, effects) {
+	w.effects.some, w.effects.lost, w.effects.given = false, false, effects
+	if !w.engine.effects || bytes.Equal(lanes, effects) {
 		return
 	}
 	for i, set := range lanes {
@@ -86,6 +87,9 @@ func (w *worker) effect(s *step) {
 func hasEffects(p *program.Program, in *program.Inst) bool {
 	switch in.Code {
 	case program.Access, program.AccessPhysical:
+		if in.Code == program.Access && !in.Dynamic && p.Slots[in.Index].Kind == program.SlotOutputs {
+			return false // whatever is there of lanes without effects
+		}
 		return ops.Stores(in.Op) || ops.Updates(in.Op)
 	case program.CallImage:
 		op := p.Images[in.Index].Op
@@ -95,6 +99,15 @@ func hasEffects(p *program.Program, in *program.Inst) bool {
 		return true
 	}
 	return false
+}
+
+// looksAtEffects says whether it matters to an instruction which lanes have effects.
+func looksAtEffects(p *program.Program, in *program.Inst) bool {
+	if in.Code == program.CallSubgroup {
+		op := p.Subgroups[in.Index].Op
+		return op == spirv.OpDemoteToHelperInvocation || op == spirv.OpIsHelperInvocationEXT
+	}
+	return hasEffects(p, in)
 }
 
 // does is the action of a step, whichever lanes it is for.

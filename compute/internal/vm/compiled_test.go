@@ -62,7 +62,7 @@ func compiled(t testing.TB, source string, defines ...string) *machine {
 	}
 	p, draft := backend.NewDraft(s, nil)
 	s.Graph.Release()
-	if err := draft.LayOut(p, &used); err != nil {
+	if err := draft.LayOut(p, &used, 0); err != nil {
 		t.Fatal(err)
 	}
 	return &machine{Program: p}

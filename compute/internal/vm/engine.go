@@ -57,6 +57,7 @@ type Engine struct {
 	physical []int32      // the steps that access memory by device address in native, by range
 	area     int          // bytes that they need behind the registers
 	rows     bool         // native is the whole program, for workgroups that follow each other along x
+	effects  bool         // it matters which lanes have effects
 	storing  []bool       // by run: it stores to slots; for partial batches
 	together []bool       // by run: it is for whole subgroups
 	grouped  bool         // runs with instructions on subgroups go through all of it subgroup by subgroup
@@ -164,6 +165,7 @@ func (e *Engine) translate(p *program.Program) error {
 		if e.Partial && hasEffects(p, in) {
 			s.effect, s.act = s.act, actEffect
 		}
+		e.effects = e.effects || looksAtEffects(p, in)
 		if err != nil {
 			return fmt.Errorf("instruction %d: %w", i, err)
 		}

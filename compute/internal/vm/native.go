@@ -83,7 +83,7 @@ func (e *Engine) makeNative(p *program.Program) {
 		if len(r) > 1 || len(r) > 0 && r[0].Shuffles() {
 			runs = append(runs, r)
 			starts = append(starts, from)
-			e.storing = append(e.storing, slices.ContainsFunc(r, storesToSlot))
+			e.storing = append(e.storing, slices.ContainsFunc(r, func(in native.Inst) bool { return storesToSlot(p, &in) }))
 			e.together = append(e.together, slices.ContainsFunc(r, func(in native.Inst) bool {
 				return in.All() || e.grouped && in.Shuffles()
 			}))
@@ -175,7 +175,7 @@ func (e *Engine) nativeRun(p *program.Program, from int, targets []bool) []nativ
 		end++
 	}
 	arrays := e.newArrayUses(p.Insts[from:end])
-	uses := maskUses{partial: e.Partial}
+	uses := maskUses{program: p, partial: e.Partial}
 	at := from
 	for ; at < len(p.Insts) && (at == from || !targets[at]); at++ {
 		in, ok := e.nativeInst(p, at)
@@ -355,11 +355,14 @@ func (g *groupUses) add(in *native.Inst) {
 
 // maskUses is what the mask of a run is for: lanes that store to slots, or lanes that write registers. A run has one
 // mask, and where batches may be partial these lanes differ.
-type maskUses struct{ partial, stores, writes bool }
+type maskUses struct {
+	program                 *program.Program
+	partial, stores, writes bool
+}
 
 // allow says whether a run may go on with an instruction, and notes it.
 func (u *maskUses) allow(in *native.Inst) bool {
-	stores := storesToSlot(*in)
+	stores := storesToSlot(u.program, in)
 	// A load by device address looks for the lanes that need its memory, and what subgroups do for those that take part.
 	writes := in.Op == kernel.MoveMasked32 || !stores && (in.Stores() || in.Physical()) || in.All()
 	if u.partial && (stores && u.writes || writes && u.stores) {
@@ -369,5 +372,8 @@ func (u *maskUses) allow(in *native.Inst) bool {
 	return true
 }
 
-// storesToSlot says whether an instruction stores to memory that others may see.
-func storesToSlot(in native.Inst) bool { return in.Stores() && !in.Private() }
+// storesToSlot says whether an instruction stores to memory that others may see. Outputs aren't: whatever is there of
+// lanes without effects, nobody looks at it.
+func storesToSlot(p *program.Program, in *native.Inst) bool {
+	return in.Stores() && !in.Private() && (in.Physical() || p.Slots[in.Slot].Kind != program.SlotOutputs)
+}

@@ -237,7 +237,7 @@ func (e *Engine) nativeRegion(f *loopFinder, l loopSpan) ([]native.Inst, *region
 		in, ok := regionControl(p, i, l)
 		if !ok {
 			if in, ok = e.nativeInst(p, i); !ok || !arrays.allow(&in) ||
-				e.Partial && storesToSlot(in) {
+				e.Partial && storesToSlot(p, &in) {
 				return nil, nil
 			}
 			grouped.add(&in)

@@ -17,6 +17,7 @@ type Batch struct {
 	execution execution
 	inputs    [][]uint32 // by number; nil of those that nobody reads
 	outputs   []uint32   // all, one after the other
+	unread    uint64     // those that the program leaves out, a bit each
 	out       []int32    // slots that are these
 	err       error      // why it can't run at all
 	running   bool
@@ -25,9 +26,10 @@ type Batch struct {
 // errBroken is what a batch ends with whose masks may be in any state.
 var errBroken = errors.New("the batch has failed before")
 
-// NewBatch makes a batch of a program with so many inputs and outputs. What is wrong with the program says Begin.
-func (e *Engine) NewBatch(p *program.Program, inputs, outputs int) *Batch {
-	b := &Batch{inputs: make([][]uint32, inputs)}
+// NewBatch makes a batch of a program with so many inputs and outputs, of which it leaves those of unread out. What is
+// wrong with the program says Begin.
+func (e *Engine) NewBatch(p *program.Program, inputs, outputs int, unread uint64) *Batch {
+	b := &Batch{inputs: make([][]uint32, inputs), unread: unread}
 	if b.err = e.Prepare(p); b.err != nil {
 		return b
 	}
@@ -52,11 +54,11 @@ func (e *Engine) NewBatch(p *program.Program, inputs, outputs int) *Batch {
 }
 
 // Batch gives a batch that was released, or a new one.
-func (e *Engine) Batch(p *program.Program, inputs, outputs int) *Batch {
+func (e *Engine) Batch(p *program.Program, inputs, outputs int, unread uint64) *Batch {
 	if b, ok := e.batches.Get().(*Batch); ok {
 		return b
 	}
-	return e.NewBatch(p, inputs, outputs)
+	return e.NewBatch(p, inputs, outputs, unread)
 }
 
 // Release gives up a batch that has ended. One that is broken is nobody's any more.
@@ -85,9 +87,9 @@ func (b *Batch) Input(i int) []uint32 {
 	return nil
 }
 
-// Output is where the values of an output are behind Run.
+// Output is where the values of an output are behind Run; nil if it is left out.
 func (b *Batch) Output(i int) []uint32 {
-	if n := b.Lanes(); (i+1)*n <= len(b.outputs) {
+	if n := b.Lanes(); (i+1)*n <= len(b.outputs) && b.unread>>i&1 == 0 {
 		return b.outputs[i*n:][:n:n]
 	}
 	return nil
@@ -137,7 +139,7 @@ func (b *Batch) Run(lanes, effects []uint8) (ok bool) {
 		b.err = errBroken
 		return false
 	}
-	if b.effects.some {
+	if b.effects.lost {
 		b.keepEffects(lanes, effects)
 	}
 	b.effects.given = nil
@@ -149,8 +151,8 @@ func (b *Batch) Run(lanes, effects []uint8) (ok bool) {
 func (b *Batch) keepEffects(lanes, effects []uint8) {
 	for i := range lanes {
 		var kept uint8
-		for lane, set := range b.effectMask(i) {
-			kept |= uint8(set&1) << lane
+		for pair, set := range pairs(b.effectMask(i)) {
+			kept |= uint8(set&1|set>>32&1<<1) << (2 * pair)
 		}
 		lanes[i] &^= effects[i] &^ kept
 		effects[i] &= kept
@@ -173,12 +175,12 @@ func (w *worker) demote() {
 		setLanes(w.effects.mask, w.effects.given)
 	}
 	for chunk := w.active.first; chunk < w.active.end; chunk++ {
-		acting := w.effectMask(chunk)
-		for lane, set := range w.activeMask(chunk) {
-			acting[lane] &^= set
+		acting := pairs(w.effectMask(chunk))
+		for pair, set := range pairs(w.activeMask(chunk)) {
+			acting[pair] &^= set
 		}
 	}
-	w.effects.some = true
+	w.effects.some, w.effects.lost = true, true
 }
 
 // helpers writes which of the active lanes have no effects.

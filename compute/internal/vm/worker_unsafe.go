@@ -340,6 +340,11 @@ func (w *worker) effectMask(chunk int) *[kernel.Width]uint32 {
 	return (*[kernel.Width]uint32)(w.effects.mask.Skip(chunk).Base)
 }
 
+// pairs is a chunk of a mask, two lanes to a word, the first one in its low half.
+func pairs(chunk *[kernel.Width]uint32) *[kernel.Width / 2]uint64 {
+	return (*[kernel.Width / 2]uint64)(unsafe.Pointer(chunk))
+}
+
 // lanesOf is a register of 32-bit values that has one for each lane.
 func (w *worker) lanesOf(r program.Register) []uint32 {
 	return unsafe.Slice((*uint32)(w.bind(r).Base), w.engine.chunks*kernel.Width)
