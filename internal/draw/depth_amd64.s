@@ -20,11 +20,12 @@ DATA spread<>+112(SB)/8, $0x0001000100010000
 DATA spread<>+120(SB)/8, $0x0001000100010001
 GLOBL spread<>(SB), RODATA|NOPTR, $128
 
-// 2, 0.5, 0xffffff
+// 2, 0.5, 0xffffff, 1
 DATA steps<>+0(SB)/8, $2.0
 DATA steps<>+8(SB)/8, $0.5
-DATA steps<>+16(SB)/4, $0xffffff
-GLOBL steps<>(SB), RODATA|NOPTR, $20
+DATA steps<>+16(SB)/8, $0xffffff
+DATA steps<>+24(SB)/8, $1.0
+GLOBL steps<>(SB), RODATA|NOPTR, $32
 
 #define ARGUMENTS \
 	MOVQ p+0(FP), DI \
@@ -351,14 +352,35 @@ plane:
 	VADDPD Y1, Y0, Y0
 	JMP limited
 
-// func aliveAVX2(quads *quad, n int, lanes *uint8) int
-TEXT ·aliveAVX2(SB), NOSPLIT, $0-32
-	MOVQ quads+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ lanes+16(FP), DI
+// The lower halves of four words.
+DATA lowHalves<>+0(SB)/8, $0x0d0c090805040100
+DATA lowHalves<>+8(SB)/8, $0x8080808080808080
+GLOBL lowHalves<>(SB), RODATA|NOPTR, $16
+
+// KEPT leaves in AX the samples of a quad that are in the lower halves of the words in X0.
+#define KEPT \
+	VPSHUFB lowHalves<>(SB), X0, X0 \
+	VMOVQ X0, BX \
+	ANDQ BX, AX
+
+// func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int
+TEXT ·aliveAVX2(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), R15
+	MOVQ quads+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ lanes+24(FP), DI
+	MOVQ latePlan_masks(R15), R11
+	MOVQ latePlan_alphas(R15), R12
+	VXORPD Y7, Y7, Y7
+	VBROADCASTSD latePlan_all(R15), Y6
+	VBROADCASTSD steps<>+8(SB), Y5
+	VBROADCASTSD steps<>+24(SB), Y4
+	VPCMPEQD X3, X3, X3
+	VPSRLD $31, X3, X2 // 1
 	LEAQ spread<>(SB), R13
 	XORL DX, DX // samples
 	XORL R8, R8 // whether the quad is the second of a byte
+	XORL R10, R10
 
 loop:
 	MOVBLZX (DI), AX
@@ -370,15 +392,36 @@ loop:
 	MOVQ (R13)(AX*8), AX
 	IMULQ $0xffff, AX
 	ANDQ quad_cover(SI), AX
+	TESTQ R11, R11
+	JZ unmasked
+	VMOVDQU (R11)(R10*1), X0
+	KEPT
+
+unmasked:
+	TESTQ R12, R12
+	JZ alive
+	VCVTPS2PD (R12)(R10*1), Y0
+	VMAXPD Y7, Y0, Y0 // NaN is 0
+	VMINPD Y4, Y0, Y0
+	VMULPD Y6, Y0, Y0
+	VADDPD Y5, Y0, Y0
+	VCVTTPD2DQY Y0, X0
+	VPSLLVD X0, X2, X0
+	VPADDD X3, X0, X0
+	KEPT
+
+alive:
 	MOVQ AX, quad_cover(SI)
 	POPCNTQ AX, AX
 	ADDQ AX, DX
+	ADDQ $16, R10
 	ADDQ R8, DI
 	XORL $1, R8
 	ADDQ $quad__size, SI
 	DECQ CX
 	JNZ loop
-	MOVQ DX, ret+24(FP)
+	MOVQ DX, ret+32(FP)
+	VZEROUPPER
 	RET
 
 // testPixel is testQuad for a pixel of two or four samples, whose bits are in R9.

@@ -3,9 +3,13 @@ package draw
 import "math"
 
 // latePlan is what happens on vectors to quads that have been shaded: lanes that the shader has ended lose their
-// samples, and depths of up to four samples are tested, those of the primitive or the shader's.
+// samples, masks of the shader and alpha take some, and depths of up to four samples are tested, those of the primitive
+// or the shader's.
 type latePlan struct {
 	ok, tested  bool
+	masks       *uint32    // the shader's; nil: none
+	alphas      *uint32    // of which samples are made; nil: none are
+	all         float64    // how many samples a pixel has
 	depthPlan              // how depths are compared
 	lows, highs [2]float64 // what the limits of a primitive are clamped to
 	texel       *byte      // the depth of the first pixel of all, in the first layer
@@ -17,11 +21,17 @@ type latePlan struct {
 // planLate decides what vectors do with quads that have been shaded.
 func (f *fragmentStage) planLate(r *run) {
 	t, s := &r.tests, &r.depth
-	f.late = latePlan{ok: f.vector && f.maskOut == nil && !r.state.AlphaToCoverage}
+	f.late = latePlan{ok: f.vector, all: float64(r.raster.samples)}
+	p := &f.late
+	if f.maskOut != nil {
+		p.masks = &f.maskOut[0]
+	}
+	if alpha := f.outputs.alpha; r.state.AlphaToCoverage && alpha != nil {
+		p.alphas = &alpha[0]
+	}
 	if !f.late.ok || f.when != testsLate || !t.some {
 		return
 	}
-	p := &f.late
 	p.ok = t.depth && !t.bounds && !t.stencil && f.stencilOut == nil && r.raster.samples == s.samples && s.samples <= 4
 	if !p.ok {
 		return
@@ -55,7 +65,7 @@ func (f *fragmentStage) planLate(r *run) {
 
 // finishVector is finish.
 func (f *fragmentStage) finishVector(r *run) {
-	n := aliveAVX2(&f.quads[0], len(f.quads), &f.effects[0])
+	n := aliveAVX2(&f.late, &f.quads[0], len(f.quads), &f.effects[0])
 	switch {
 	case f.late.tested && f.late.samples > 1:
 		n = testLateSamplesAVX2(&f.late, &f.quads[0], len(f.quads), &f.prims[0])

@@ -166,10 +166,11 @@ func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 //go:noescape
 func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 
-// aliveAVX2 leaves in quads the samples of those lanes that have a bit, and counts them.
+// aliveAVX2 leaves in quads the samples of those lanes that have a bit, as far as masks and alpha let them, and counts
+// them.
 //
 //go:noescape
-func aliveAVX2(quads *quad, n int, lanes *uint8) int
+func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int
 
 // stencilQuadsAVX2 is testQuadsAVX2 with tests of stencil, and without those of depth where the plan has no kind of
 // depths.

@@ -37,7 +37,7 @@ func interpolateMixedAVX512(quads *quad, n int, prims *prim, pitch int, list *in
 }
 func lanesAVX512(quads *quad, n int, lanes *uint8) int                          { return 0 }
 func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int             { return 0 }
-func aliveAVX2(quads *quad, n int, lanes *uint8) int                            { return 0 }
+func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int               { return 0 }
 func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int) {}
 func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int      { return 0 }
 func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                   {}
