@@ -307,12 +307,33 @@ func threeWays(t *testing.T, scenes func() *scene, what string) bool {
 	return inOrder.stats.Samples > 0
 }
 
-// TestVectorDepths has tests of depth give the same bits and counts on vectors and in Go.
+// randomBounds are bounds of depth for a scene: mostly none, some of which lie where depths are stored, and NaN.
+func randomBounds(random *rand.Rand) func(s *State) {
+	on := random.IntN(3) == 0
+	bound := func() float32 {
+		switch random.IntN(6) {
+		case 0:
+			return float32(random.Uint32N(1<<16)) / (1<<16 - 1)
+		case 1:
+			return float32(random.Uint32N(256)<<16|0x3f3f) / (1<<24 - 1)
+		case 2:
+			return math.Float32frombits([]uint32{0x3f3f3f3f, 0x7fc00000, 0x3f800000, 0, 1 << 31}[random.IntN(5)])
+		}
+		return random.Float32()
+	}
+	low, high := bound(), bound()
+	if random.IntN(4) > 0 && low > high {
+		low, high = high, low
+	}
+	return func(s *State) { s.DepthBounds, s.MinDepth, s.MaxDepth = on, low, high }
+}
+
+// TestVectorDepths has tests of depth and its bounds give the same bits and counts on vectors and in Go.
 func TestVectorDepths(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 8))
 	passed := 0
-	for round := range 400 {
-		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8}[random.IntN(5)]
+	for round := range 600 {
+		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8, 16}[random.IntN(6)]
 		width, height := uint32(1+random.IntN(150)), uint32(1+random.IntN(20))
 		data := randomCorners(random, 0, 1)
 		stored := make([]byte, 97)
@@ -320,7 +341,7 @@ func TestVectorDepths(t *testing.T) {
 			stored[i] = byte(random.Uint32() & random.Uint32())
 		}
 		op, mask := vk.CompareOp(random.IntN(8)), random.Uint32()|random.Uint32()|random.Uint32()
-		choices, scissor := random.Uint32(), random.IntN(4)
+		choices, scissor, bounds := random.Uint32(), random.IntN(4), randomBounds(random)
 		some := threeWays(t, func() *scene {
 			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
 			img := s.withDepth(t, f, samples)
@@ -330,7 +351,8 @@ func TestVectorDepths(t *testing.T) {
 					img.Bytes[k] = []byte{0x3f, 0x3e, 0x7f, 0xff}[k/4%4] // floats below 1, or NaN
 				}
 			}
-			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = true, choices&3 != 0, op
+			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = choices>>8&7 != 0, choices&3 != 0, op
+			bounds(&s.state)
 			s.state.DepthClip, s.state.DepthClamp = choices&4 != 0, choices&8 != 0
 			s.state.SampleMask = mask
 			s.state.Scissors[0].Offset.X = int32(scissor)
@@ -352,7 +374,7 @@ func TestVectorDepths(t *testing.T) {
 			passed++
 		}
 	}
-	if passed < 100 {
+	if passed < 200 {
 		t.Errorf("only %d draws have samples", passed)
 	}
 }

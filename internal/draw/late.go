@@ -3,8 +3,8 @@ package draw
 import "math"
 
 // latePlan is what happens on vectors to quads that have been shaded: lanes that the shader has ended lose their
-// samples, masks of the shader and alpha take some, and depths of up to four samples are tested, those of the primitive
-// or the shader's.
+// samples, masks of the shader and alpha take some, and depth and stencil are tested, with depths and references of the
+// primitive or the shader's.
 type latePlan struct {
 	ok, tested  bool
 	masks       *uint32    // the shader's; nil: none
@@ -14,8 +14,13 @@ type latePlan struct {
 	lows, highs [2]float64 // what the limits of a primitive are clamped to
 	texel       *byte      // the depth of the first pixel of all, in the first layer
 	layerPitch  int
-	depths      *uint32       // the shader's; nil: the primitive's
-	rows        [4][4]float64 // of samples in a quad: pixel, sample; their columns are in lanes
+	depths      *uint32               // the shader's; nil: the primitive's
+	rows        [mostCells][4]float64 // of samples in a quad, by cell; their columns are in lanes
+
+	faces             *[2]stencilFace
+	stencilTexel      *byte // as texel
+	stencilLayerPitch int
+	references        *uint32 // the shader's; nil: the faces'
 }
 
 // planLate decides what vectors do with quads that have been shaded.
@@ -32,19 +37,26 @@ func (f *fragmentStage) planLate(r *run) {
 	if !f.late.ok || f.when != testsLate || !t.some {
 		return
 	}
-	p.ok = t.depth && !t.bounds && !t.stencil && f.stencilOut == nil && r.raster.samples == s.samples && s.samples <= 4
-	if !p.ok {
+	if p.ok = t.fit(r); !p.ok {
 		return
 	}
-	p.tested, p.depthPlan = true, t.compares()
-	p.place(s, s.samples, r.raster.positions)
-	for k := range 4 {
+	p.tested, p.depthPlan = true, t.plan(r)
+	for c := range p.cells {
+		pixel, first := p.cell(c)
 		for i := range 4 {
-			p.rows[k][i] = float64(k>>1) + float64(r.raster.positions[i][1])/subpixels
+			p.rows[c][i] = float64(pixel>>1) + float64(r.raster.positions[first+i][1])/subpixels
 		}
 	}
-	p.layerPitch = s.layerPitch
-	p.texel = &s.bytes[s.at(0, 0, 0)]
+	if p.kind != depthNone {
+		p.layerPitch, p.texel = s.layerPitch, &s.bytes[s.at(0, 0, 0)]
+	}
+	if p.stencils {
+		s := &r.stencil
+		p.faces, p.stencilLayerPitch, p.stencilTexel = &r.stencils, s.layerPitch, &s.bytes[s.at(0, 0, 0)]
+		if f.stencilOut != nil {
+			p.references = &f.stencilOut[0]
+		}
+	}
 	if f.depthOut != nil {
 		p.depths = &f.depthOut[0]
 	}

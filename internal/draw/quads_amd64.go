@@ -124,7 +124,7 @@ func putAVX2(p *rowPlan, blocks *block, n int)
 //go:noescape
 func expandAVX2(to, from *uint32, blocks *block, n int)
 
-// testQuadsAVX2 tests the depth of a row of quads of one sample.
+// testQuadsAVX2 tests depth and stencil of a row of quads of one sample.
 //
 //go:noescape
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
@@ -140,7 +140,7 @@ func boxAVX512(p *boxPlan, quads *quad, n int) int
 //go:noescape
 func prefetch(at *byte, bytes, rowPitch int)
 
-// testSamplesAVX2 tests that of a row of quads of two or four samples.
+// testSamplesAVX2 is testQuadsAVX2 for quads of several samples.
 //
 //go:noescape
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
@@ -156,12 +156,12 @@ func cornersAVX512(p *cornerPlan, n int)
 //go:noescape
 func gatherAVX512(p *gatherPlan, dst *uint32)
 
-// testLateAVX2 tests the depths of quads of one sample, and counts the samples that are left.
+// testLateAVX2 tests depth and stencil of quads of one sample, and counts the samples that are left.
 //
 //go:noescape
 func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 
-// testLateSamplesAVX2 is testLateAVX2 for quads of two or four samples.
+// testLateSamplesAVX2 is testLateAVX2 for quads of several samples.
 //
 //go:noescape
 func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
@@ -171,14 +171,3 @@ func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 //
 //go:noescape
 func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int
-
-// stencilQuadsAVX2 is testQuadsAVX2 with tests of stencil, and without those of depth where the plan has no kind of
-// depths.
-//
-//go:noescape
-func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
-
-// stencilSamplesAVX2 is the same for testSamplesAVX2.
-//
-//go:noescape
-func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)

@@ -40,7 +40,5 @@ func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int             
 func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int               { return 0 }
 func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int) {}
 func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int      { return 0 }
-func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                   {}
-func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                 {}
 func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)          {}
 func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)        {}
