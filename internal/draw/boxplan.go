@@ -39,13 +39,14 @@ type colorAhead struct {
 	pitch, texel int
 }
 
-// planBoxes decides whether boxes are filled in one go.
+// planBoxes decides whether boxes are filled in one go, or what has several samples on vectors.
 func (f *fragmentStage) planBoxes(r *run) {
 	p := &f.boxes
 	rows := &r.tests.rows
 	p.tested = rows.ok && rows.wide
 	f.inBoxes = f.wide && r.raster.samples == 1 && (p.tested || f.active && f.plain && !rows.ok) &&
 		(!f.active || f.lanes >= boxLanes)
+	f.inSpans = f.vector && r.raster.samples > 1 && (rows.ok || f.active && f.plain)
 	if !f.inBoxes {
 		return
 	}

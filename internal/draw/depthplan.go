@@ -179,11 +179,14 @@ func (p *depthPlan) beginRow(r *run, y int32) {
 		p.lines[0] = [4]float64{above, above, below, below}
 		return
 	}
-	for c := range p.cells {
-		pixel, first := p.cell(c)
-		for i := range 4 {
-			dy := float64(y+int32(pixel>>1)) + float64(r.raster.positions[first+i][1])/subpixels - of.y0
-			p.lines[c][i] = float64(of.z.y * dy)
+	of4 := p.cells / 4
+	for c := 0; c < p.cells; c += 2 * of4 { // the left pixels'; the right ones lie in the same lines
+		for g := range of4 {
+			for i := range 4 {
+				dy := float64(y+int32(c/of4>>1)) + float64(r.raster.positions[4*g+i][1])/subpixels - of.y0
+				p.lines[c+g][i] = float64(of.z.y * dy)
+			}
+			p.lines[c+of4+g] = p.lines[c+g]
 		}
 	}
 }
@@ -204,19 +207,15 @@ func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	testSamplesAVX2(p, &covers[0], len(covers))
 }
 
-// fillRowTested is fillRow where tests go by rows.
+// fillRowTested is fillRowOnce where tests go by rows.
 func (r *run) fillRowTested(from, to, y int32) {
 	z, f, p := &r.raster, &r.shading, &r.tests.rows
 	c := z.sampleBits
 	if c == 0 {
 		return
 	}
-	lo, hi := z.rows[0][0].lo, z.rows[0][0].hi // where all samples of all pixels are covered
-	for row := range 2 {
-		for i := range z.samples {
-			lo, hi = max(lo, z.rows[row][i].lo), min(hi, z.rows[row][i].hi)
-		}
-	}
+	a, b := z.rows[0][0], z.rows[1][0]
+	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all pixels are covered
 	p.beginRow(r, y)
 	for x := from &^ 1; x < to && r.err == nil; x += 2 * rowQuads {
 		n := min(int(to-x+1)/2, rowQuads)
@@ -224,11 +223,8 @@ func (r *run) fillRowTested(from, to, y int32) {
 		for i := range covers {
 			if at := x + 2*int32(i); at >= lo && at+2 <= hi {
 				covers[i] = [4]uint16{c, c, c, c}
-			} else if z.samples == 1 {
-				a, b := z.rows[0][0], z.rows[1][0]
-				covers[i] = [4]uint16{a.has(at), a.has(at + 1), b.has(at), b.has(at + 1)}
 			} else {
-				covers[i] = z.coverAt(at)
+				covers[i] = [4]uint16{a.has(at), a.has(at + 1), b.has(at), b.has(at + 1)}
 			}
 		}
 		raws := covers
@@ -239,25 +235,6 @@ func (r *run) fillRowTested(from, to, y int32) {
 		p.test(r, covers, x, y)
 		f.addTested(r, covers, raws, x, y)
 	}
-}
-
-// coverAt is the samples of a quad that the spans cover.
-func (z *rasterizer) coverAt(x int32) (cover [4]uint16) {
-	for row := range 2 {
-		for i := range z.samples {
-			span := &z.rows[row][i]
-			if x >= span.lo && x < span.hi {
-				cover[2*row] |= 1 << i
-			}
-			if x+1 >= span.lo && x+1 < span.hi {
-				cover[2*row+1] |= 1 << i
-			}
-		}
-	}
-	for i := range cover {
-		cover[i] &= z.sampleBits
-	}
-	return cover
 }
 
 // addTested adds the quads of a row of which something is left.

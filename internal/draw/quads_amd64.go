@@ -156,6 +156,16 @@ func cornersAVX512(p *cornerPlan, n int)
 //go:noescape
 func gatherAVX512(p *gatherPlan, dst *uint32)
 
+// spansAVX2 finds the spans of two rows of pixels, and goes on to the next two.
+//
+//go:noescape
+func spansAVX2(p *spanPlan)
+
+// coversAVX2 makes the covers of n quads, from x on.
+//
+//go:noescape
+func coversAVX2(p *spanPlan, covers *[4]uint16, x, n int)
+
 // testLateAVX2 tests depth and stencil of quads of one sample, and counts the samples that are left.
 //
 //go:noescape

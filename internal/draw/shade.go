@@ -62,6 +62,7 @@ type fragmentStage struct {
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
 	inBoxes   bool // boxes are filled in one go
+	inSpans   bool // several samples are found on vectors
 
 	boxes boxPlan
 	late  latePlan
