@@ -1,6 +1,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 #include "depth.h"
+#include "late.h"
 
 // Four bits as the covers of a quad's pixels.
 DATA spread<>+0(SB)/8, $0x0000000000000000
@@ -427,9 +428,6 @@ check:
 	CALL checkPixel<>(SB)
 	JMP tested
 
-// LATE is a field of a latePlan, of which DI has the depthPlan.
-#define LATE(field) (field-latePlan_depthPlan)(DI)
-
 // The centres of a quad's pixels.
 DATA lateColumns<>+0(SB)/8, $0.5
 DATA lateColumns<>+8(SB)/8, $1.5
@@ -465,36 +463,6 @@ GLOBL lateLines<>(SB), RODATA|NOPTR, $32
 	LEAQ spread<>(SB), R13 \
 	MOVQ $0, ret+32(FP) \
 	XORL R8, R8
-
-// PLACE adds where the first pixel of a quad is, of a layer of the primitive at DX, to an address.
-#define PLACE(layerPitch, rowPitch, texelPitch, to) \
-	MOVL prim_layer(DX), AX \
-	IMULQ LATE(layerPitch), AX \
-	ADDQ AX, to \
-	MOVLQSX quad_y(SI), AX \
-	IMULQ rowPitch(DI), AX \
-	ADDQ AX, to \
-	MOVLQSX quad_x(SI), AX \
-	IMULQ texelPitch(DI), AX \
-	ADDQ AX, to
-
-// TEXELS finds the primitive of a quad, its limits, and where the first pixel's depth and stencil are.
-#define TEXELS(plain) \
-	MOVLQSX quad_prim(SI), DX \
-	IMULQ $prim__size, DX \
-	ADDQ prims+24(FP), DX \
-	MOVQ LATE(latePlan_texel), BX \
-	PLACE(latePlan_layerPitch, depthPlan_rowPitch, depthPlan_texelPitch, BX) \
-	LIMIT(prim_low, latePlan_lows, Y12) \
-	LIMIT(prim_high, latePlan_highs, Y11) \
-	CMPB depthPlan_stencils(DI), $0 \
-	JEQ plain \
-	MOVQ LATE(latePlan_stencilTexel), R14 \
-	PLACE(latePlan_stencilLayerPitch, depthPlan_stencilPitch, depthPlan_samples, R14) \
-	MOVBLZX prim_back(DX), AX \
-	IMULQ $stencilFace__size, AX \
-	ADDQ LATE(latePlan_faces), AX \
-	MOVQ AX, depthPlan_face(DI)
 
 // REPLACED has an operation store the references in X0, if it stores any.
 #define REPLACED(of, not) \
@@ -560,6 +528,8 @@ loop:
 	REFERENCES(pass, depthFail, plain)
 
 plain:
+	LIMIT(prim_low, latePlan_lows, Y12)
+	LIMIT(prim_high, latePlan_highs, Y11)
 	MOVQ LATE(latePlan_depths), AX
 	TESTQ AX, AX
 	JZ plane
@@ -605,6 +575,8 @@ loop:
 	TEXELS(plain)
 
 plain:
+	LIMIT(prim_low, latePlan_lows, Y12)
+	LIMIT(prim_high, latePlan_highs, Y11)
 	MOVQ R8, lane-8(SP)
 	XORL R10, R10
 

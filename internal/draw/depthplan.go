@@ -29,9 +29,12 @@ type depthPlan struct {
 	at                              *byte
 	rowPitch, texelPitch            int
 	cells                           int
-	steps                           [mostCells]int   // from the texels of a cell to those of the next one
-	shifts                          [mostCells]uint8 // of their samples in the covers of a quad
-	wide                            bool             // boxPlan has a way
+	steps                           [mostCells]int        // from the texels of a cell to those of the next one
+	shifts                          [mostCells]uint8      // of their samples in the covers of a quad
+	octets                          [mostCells / 2]uint64 // two cells' samples in the covers of a quad, at once
+	eight                           bool                  // these are tested
+	compare                         vk.CompareOp
+	wide                            bool // boxPlan has a way
 	samples                         int
 
 	bounds              bool // what is stored has to be within these: bits of floats, or whole numbers
@@ -55,6 +58,7 @@ func (t *fragmentTests) planRows(r *run) {
 		return
 	}
 	t.rows = t.plan(r)
+	t.rows.eight = f.wide && t.rows.samples >= 4
 	t.rows.wide = f.wide && t.rows.samples == 1 && r.depth.size == 4 && !t.rows.checked
 }
 
@@ -71,6 +75,7 @@ func (t *fragmentTests) plan(r *run) depthPlan {
 	if !t.depth {
 		op = vk.COMPARE_OP_ALWAYS
 	}
+	p.compare = op
 	p.less, p.equal, p.greater = anyOp(op, lessOps...), anyOp(op, equalOps...), anyOp(op, greaterOps...)
 	p.unordered = anyOp(op, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)
 	if !t.depth && !t.bounds {
@@ -111,6 +116,7 @@ func (p *depthPlan) place(s *surface, samples int, positions *[16][2]int64) {
 	for c := range p.cells {
 		pixel, first := p.cell(c)
 		p.shifts[c] = uint8(16*pixel + first)
+		p.octets[c/2] |= 0xf << p.shifts[c]
 		for i := range 4 {
 			sample := first + i
 			if samples == 1 {
@@ -200,11 +206,14 @@ func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 	if p.stencils {
 		p.stencil = &r.stencil.bytes[r.stencil.at(x, y, r.raster.at.layer)]
 	}
-	if p.samples == 1 {
+	switch {
+	case p.samples == 1:
 		testQuadsAVX2(p, &covers[0], len(covers))
-		return
+	case p.eight:
+		testOctetsAVX512(p, &covers[0], len(covers))
+	default:
+		testSamplesAVX2(p, &covers[0], len(covers))
 	}
-	testSamplesAVX2(p, &covers[0], len(covers))
 }
 
 // fillRowTested is fillRowOnce where tests go by rows.

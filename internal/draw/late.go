@@ -57,6 +57,7 @@ func (f *fragmentStage) planLate(r *run) {
 			p.references = &f.stencilOut[0]
 		}
 	}
+	p.eight = f.wide && p.samples >= 4 && p.references == nil
 	if f.depthOut != nil {
 		p.depths = &f.depthOut[0]
 	}
@@ -79,6 +80,8 @@ func (f *fragmentStage) planLate(r *run) {
 func (f *fragmentStage) finishVector(r *run) {
 	n := aliveAVX2(&f.late, &f.quads[0], len(f.quads), &f.effects[0])
 	switch {
+	case f.late.tested && f.late.eight:
+		n = testLateOctetsAVX512(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
 	case f.late.tested && f.late.samples > 1:
 		n = testLateSamplesAVX2(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
 	case f.late.tested:

@@ -156,6 +156,16 @@ func cornersAVX512(p *cornerPlan, n int)
 //go:noescape
 func gatherAVX512(p *gatherPlan, dst *uint32)
 
+// testOctetsAVX512 is testSamplesAVX2 for quads of four samples or more.
+//
+//go:noescape
+func testOctetsAVX512(p *depthPlan, covers *[4]uint16, n int)
+
+// testLateOctetsAVX512 is testLateSamplesAVX2 for quads of four samples or more, without references by the shader.
+//
+//go:noescape
+func testLateOctetsAVX512(p *latePlan, quads *quad, n int, prims *prim) int
+
 // spansAVX2 finds the spans of two rows of pixels, and goes on to the next two.
 //
 //go:noescape
