@@ -34,7 +34,7 @@ type depthPlan struct {
 	octets                          [mostCells / 2]uint64 // two cells' samples in the covers of a quad, at once
 	eight                           bool                  // these are tested
 	compare                         vk.CompareOp
-	wide                            bool // boxPlan has a way
+	wide                            bool // sixteen pixels are tested at once, in boxes and after shading
 	samples                         int
 
 	bounds              bool // what is stored has to be within these: bits of floats, or whole numbers
@@ -59,7 +59,12 @@ func (t *fragmentTests) planRows(r *run) {
 	}
 	t.rows = t.plan(r)
 	t.rows.eight = f.wide && t.rows.samples >= 4
-	t.rows.wide = f.wide && t.rows.samples == 1 && r.depth.size == 4 && !t.rows.checked
+	t.rows.wide = f.wide && t.rows.inSixteens(r)
+}
+
+// inSixteens says whether the tests of pixels can be those of sixteen at once with AVX-512.
+func (p *depthPlan) inSixteens(r *run) bool {
+	return p.samples == 1 && (p.kind == depthNone || r.depth.size == 4)
 }
 
 // fit says whether what is tested has the samples that there are.

@@ -58,6 +58,7 @@ func (f *fragmentStage) planLate(r *run) {
 		}
 	}
 	p.eight = f.wide && p.samples >= 4 && p.references == nil
+	p.wide = f.wide && p.inSixteens(r) && p.references == nil
 	if f.depthOut != nil {
 		p.depths = &f.depthOut[0]
 	}
@@ -80,6 +81,8 @@ func (f *fragmentStage) planLate(r *run) {
 func (f *fragmentStage) finishVector(r *run) {
 	n := aliveAVX2(&f.late, &f.quads[0], len(f.quads), &f.effects[0])
 	switch {
+	case f.late.tested && f.late.wide:
+		n = testLateSixteensAVX512(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
 	case f.late.tested && f.late.eight:
 		n = testLateOctetsAVX512(&f.late, &f.quads[0], len(f.quads), &f.prims[0])
 	case f.late.tested && f.late.samples > 1:

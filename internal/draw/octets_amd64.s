@@ -2,11 +2,51 @@
 #include "textflag.h"
 #include "late.h"
 
-// 2, 0.5, 0xffffff
+// 2, 0.5
 DATA octetNumbers<>+0(SB)/8, $2.0
 DATA octetNumbers<>+8(SB)/8, $0.5
-DATA octetNumbers<>+16(SB)/4, $0xffffff
-GLOBL octetNumbers<>(SB), RODATA|NOPTR, $20
+GLOBL octetNumbers<>(SB), RODATA|NOPTR, $16
+
+DATA low24<>+0(SB)/4, $0xffffff
+GLOBL low24<>(SB), RODATA|NOPTR, $4
+
+// The centres of eight pixels in a row.
+DATA centres8<>+0(SB)/8, $0.5
+DATA centres8<>+8(SB)/8, $1.5
+DATA centres8<>+16(SB)/8, $2.5
+DATA centres8<>+24(SB)/8, $3.5
+DATA centres8<>+32(SB)/8, $4.5
+DATA centres8<>+40(SB)/8, $5.5
+DATA centres8<>+48(SB)/8, $6.5
+DATA centres8<>+56(SB)/8, $7.5
+GLOBL centres8<>(SB), RODATA|NOPTR, $64
+
+// The words of four quads' pixels by rows, and what undoes that.
+DATA rowWords<>+0(SB)/8, $0x0005000400010000
+DATA rowWords<>+8(SB)/8, $0x000d000c00090008
+DATA rowWords<>+16(SB)/8, $0x0007000600030002
+DATA rowWords<>+24(SB)/8, $0x000f000e000b000a
+GLOBL rowWords<>(SB), RODATA|NOPTR, $32
+
+DATA wordsOfQuads<>+0(SB)/8, $0x0009000800010000
+DATA wordsOfQuads<>+8(SB)/8, $0x000b000a00030002
+DATA wordsOfQuads<>+16(SB)/8, $0x000d000c00050004
+DATA wordsOfQuads<>+24(SB)/8, $0x000f000e00070006
+GLOBL wordsOfQuads<>(SB), RODATA|NOPTR, $32
+
+// The pairs of four quads' pixels by rows.
+DATA rowPairs<>+0(SB)/8, $0
+DATA rowPairs<>+8(SB)/8, $2
+DATA rowPairs<>+16(SB)/8, $4
+DATA rowPairs<>+24(SB)/8, $6
+DATA rowPairs<>+32(SB)/8, $1
+DATA rowPairs<>+40(SB)/8, $3
+DATA rowPairs<>+48(SB)/8, $5
+DATA rowPairs<>+56(SB)/8, $7
+GLOBL rowPairs<>(SB), RODATA|NOPTR, $64
+
+DATA oneWord<>+0(SB)/2, $1
+GLOBL oneWord<>(SB), RODATA|NOPTR, $2
 
 // FLOAT8 and WHOLE8 test eight depths.
 #define FLOAT8(how) \
@@ -43,7 +83,7 @@ noFloat:
 	JEQ short
 	JLT bounded
 	VMOVDQU32.Z (BX), K1, Y1
-	VPANDD.BCST octetNumbers<>+16(SB), Y1, Y1
+	VPANDD.BCST low24<>(SB), Y1, Y1
 
 whole:
 	CMPB depthPlan_bounds(DI), $0
@@ -343,4 +383,129 @@ plane:
 	VBROADCASTSD (prim_z+plane_c)(DX), Z2
 	VADDPD Z0, Z2, Z0
 	VADDPD Z1, Z0, Z0
+	JMP limited
+
+// BESIDE has R10 count the quad at offset if it lies beside those before it, at column R8, and is the same primitive's;
+// else it goes on.
+#define BESIDE(offset, done) \
+	ADDQ $2, R8 \
+	CMPQ CX, R10 \
+	JLE done \
+	CMPQ R8, (offset+quad_x)(SI) \
+	JNE done \
+	CMPL R9, (offset+quad_prim)(SI) \
+	JNE done \
+	INCQ R10
+
+// func testLateSixteensAVX512(p *latePlan, quads *quad, n int, prims *prim) int
+TEXT ·testLateSixteensAVX512(SB), NOSPLIT, $16-40
+	MOVQ p+0(FP), DI
+	ADDQ $latePlan_depthPlan, DI
+	MOVQ DI, R15
+	MOVQ quads+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ $0, ret+32(FP)
+	MOVQ $0, lane-8(SP)
+	VPXORQ Z9, Z9, Z9
+	VBROADCASTSD octetNumbers<>+8(SB), Z26
+	VPBROADCASTW oneWord<>(SB), Y27
+	VMOVDQU64 wordsOfQuads<>(SB), Y28
+	VMOVDQU64 rowWords<>(SB), Y29
+	VMOVDQU64 rowPairs<>(SB), Z30
+	VMOVDQU64 centres8<>(SB), Z31
+
+loop:
+	MOVL $1, R10 // quads
+	MOVQ quad_cover(SI), AX
+	TESTQ AX, AX
+	JZ next
+	VMOVQ AX, X1
+	VPXORQ X2, X2, X2
+	MOVQ quad_x(SI), R8
+	MOVL quad_prim(SI), R9
+	BESIDE(1*quad__size, found)
+	VPINSRQ $1, (1*quad__size+quad_cover)(SI), X1, X1
+	BESIDE(2*quad__size, found)
+	VMOVQ (2*quad__size+quad_cover)(SI), X2
+	BESIDE(3*quad__size, found)
+	VPINSRQ $1, (3*quad__size+quad_cover)(SI), X2, X2
+
+found:
+	VINSERTI128 $1, X2, Y1, Y1
+	VPERMW Y1, Y29, Y1
+	VPTESTMW Y27, Y1, K1
+	TEXELS(plain)
+	MOVQ R14, R13
+
+plain:
+	MOVQ BX, R11
+	MOVQ BX, R12
+	ADDQ depthPlan_rowPitch(DI), R12
+	LIMIT8(prim_low, latePlan_lows, Z20)
+	LIMIT8(prim_high, latePlan_highs, Z19)
+	MOVQ LATE(latePlan_depths), AX
+	TESTQ AX, AX
+	JZ plane
+	MOVQ R10, BX
+	SHLQ $2, BX
+	MOVL $1, R8
+	SHLXL BX, R8, R8
+	DECL R8
+	KMOVW R8, K2
+	ADDQ lane-8(SP), AX
+	VMOVUPS.Z (AX), K2, Z1
+	VPERMQ Z1, Z30, Z1
+	VCVTPS2PD Y1, Z4
+	VEXTRACTF64X4 $1, Z1, Y1
+	VCVTPS2PD Y1, Z5
+
+limited:
+	VMAXPD Z4, Z20, Z4
+	VMINPD Z4, Z19, Z4
+	VMAXPD Z5, Z20, Z5
+	VMINPD Z5, Z19, Z5
+#include "test16.h"
+	KMOVW K3, AX
+	POPCNTL AX, AX
+	ADDQ AX, ret+32(FP)
+	VMOVDQU16.Z Y27, K3, Y1
+	VPERMW Y1, Y28, Y1
+	VMOVQ X1, quad_cover(SI)
+	CMPQ R10, $2
+	JLT next
+	VPEXTRQ $1, X1, (1*quad__size+quad_cover)(SI)
+	JEQ next
+	VEXTRACTI128 $1, Y1, X1
+	VMOVQ X1, (2*quad__size+quad_cover)(SI)
+	CMPQ R10, $4
+	JLT next
+	VPEXTRQ $1, X1, (3*quad__size+quad_cover)(SI)
+
+next:
+	SUBQ R10, CX
+	SHLQ $4, R10
+	ADDQ R10, lane-8(SP)
+	LEAQ (SI)(R10*2), SI
+	TESTQ CX, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+plane:
+	VXORPD X0, X0, X0
+	VXORPD X1, X1, X1
+	AXIS8(quad_x, Z31, prim_x0, (prim_z+plane_x), X0, Z0)
+	VCVTSI2SDL quad_y(SI), X1, X1
+	VADDSD X26, X1, X4
+	VADDSD centres8<>+8(SB), X1, X5
+	VSUBSD prim_y0(DX), X4, X4
+	VSUBSD prim_y0(DX), X5, X5
+	VMULSD (prim_z+plane_y)(DX), X4, X4
+	VMULSD (prim_z+plane_y)(DX), X5, X5
+	VBROADCASTSD X4, Z4
+	VBROADCASTSD X5, Z5
+	VBROADCASTSD (prim_z+plane_c)(DX), Z2
+	VADDPD Z0, Z2, Z0
+	VADDPD Z4, Z0, Z4
+	VADDPD Z5, Z0, Z5
 	JMP limited

@@ -166,6 +166,11 @@ func testOctetsAVX512(p *depthPlan, covers *[4]uint16, n int)
 //go:noescape
 func testLateOctetsAVX512(p *latePlan, quads *quad, n int, prims *prim) int
 
+// testLateSixteensAVX512 is testLateAVX2 for up to four quads beside each other at once.
+//
+//go:noescape
+func testLateSixteensAVX512(p *latePlan, quads *quad, n int, prims *prim) int
+
 // spansAVX2 finds the spans of two rows of pixels, and goes on to the next two.
 //
 //go:noescape
