@@ -88,6 +88,16 @@ func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //go:noescape
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 
+// storeSamplesAVX512 is storeQuadsAVX2 for an attachment of four samples or more.
+//
+//go:noescape
+func storeSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendSamplesAVX512 is blendQuadsAVX2 for such an attachment.
+//
+//go:noescape
+func blendSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)
+
 // stepsAVX2 does the steps of a plan for so many lanes; vectors reach beyond them to the next multiple of 16.
 //
 //go:noescape

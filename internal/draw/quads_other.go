@@ -34,6 +34,8 @@ func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim
 func testOctetsAVX512(p *depthPlan, covers *[4]uint16, n int)                                     {}
 func testLateOctetsAVX512(p *latePlan, quads *quad, n int, prims *prim) int                       { return 0 }
 func testLateSixteensAVX512(p *latePlan, quads *quad, n int, prims *prim) int                     { return 0 }
+func storeSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)                            {}
+func blendSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)                            {}
 func spansAVX2(p *spanPlan)                                                                       {}
 func coversAVX2(p *spanPlan, covers *[4]uint16, x, n int)                                         {}
 func cornersAVX512(p *cornerPlan, n int)                                                          {}
