@@ -356,8 +356,8 @@ depth:
 	CALL testPixel<>(SB)
 	RET
 
-// CELL has the samples of cell R10 of the quad's covers, in R15, be those of R9, and goes on where there are none. CX is
-// how far they are shifted.
+// CELL has the samples of cell R10 of the quad's covers, in R15, be those of R9, and goes on where there are none. CX
+// is how far they are shifted.
 #define CELL(none) \
 	MOVBLZX depthPlan_shifts(DI)(R10*1), CX \
 	MOVQ R15, R9 \

@@ -219,8 +219,8 @@ writeShort:
 	VMOVDQU16 X0, K3, (BX)
 	JMP written
 
-// OCTET has the samples of octet R10/2 of the covers in R15 be those of R9, and goes on where there are none. R12 is where
-// they are in the covers, and R8 where the octet's places are.
+// OCTET has the samples of octet R10/2 of the covers in R15 be those of R9, and goes on where there are none. R12 is
+// where they are in the covers, and R8 where the octet's places are.
 #define OCTET(none) \
 	MOVQ depthPlan_octets(DI)(R10*4), R12 \
 	PEXTQ R12, R15, R9 \

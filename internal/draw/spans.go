@@ -13,10 +13,11 @@ type spanPlan struct {
 	//lint:ignore U1000 for assembly
 	tops, bottoms [16]int64 // likewise rows
 	y             int64     // the upper one of two rows, of which the rest is
-	lo, hi        [2][16]int32
-	from, to      int64  // where the first span begins and the last one ends
-	full0, full1  int64  // where all samples of all pixels are covered
-	bits          uint64 // of a quad that count
+	//lint:ignore U1000 for assembly
+	lo, hi       [2][16]int32
+	from, to     int64  // where the first span begins and the last one ends
+	full0, full1 int64  // where all samples of all pixels are covered
+	bits         uint64 // of a quad that count
 }
 
 // begin takes in the sides and a box of a polygon.

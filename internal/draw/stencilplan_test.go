@@ -10,8 +10,8 @@ import (
 	"farside/spirv"
 )
 
-// TestVectorStencil has tests of stencil, with and without those of depth and its bounds, before shading and after, give
-// the same bits and counts on vectors and in Go.
+// TestVectorStencil has tests of stencil, with and without those of depth and its bounds, before shading and after,
+// give the same bits and counts on vectors and in Go.
 func TestVectorStencil(t *testing.T) {
 	random := rand.New(rand.NewPCG(12, 8))
 	formats := []vk.Format{vk.FORMAT_D32_SFLOAT_S8_UINT, vk.FORMAT_D24_UNORM_S8_UINT, vk.FORMAT_S8_UINT}
