@@ -11,6 +11,7 @@ import (
 
 	"farside/compute"
 	"farside/internal/texel"
+	"farside/internal/transfer"
 	"farside/internal/vk"
 	"farside/spirv"
 )
@@ -307,25 +308,31 @@ func threeWays(t *testing.T, scenes func() *scene, what string) bool {
 	return inOrder.stats.Samples > 0
 }
 
-// randomBounds are bounds of depth for a scene: mostly none, some of which lie where depths are stored, and NaN.
-func randomBounds(random *rand.Rand) func(s *State) {
-	on := random.IntN(3) == 0
-	bound := func() float32 {
-		switch random.IntN(6) {
-		case 0:
-			return float32(random.Uint32N(1<<16)) / (1<<16 - 1)
-		case 1:
-			return float32(random.Uint32N(256)<<16|0x3f3f) / (1<<24 - 1)
-		case 2:
-			return math.Float32frombits([]uint32{0x3f3f3f3f, 0x7fc00000, 0x3f800000, 0, 1 << 31}[random.IntN(5)])
+// randomBounds are bounds of depth for a scene with that attachment: mostly none, some of which are what is stored, and
+// NaN.
+func randomBounds(random *rand.Rand) func(t *testing.T, s *scene, img *transfer.Image) {
+	on, sorted := random.IntN(2) == 0, random.IntN(4) > 0
+	var kinds [2]int
+	var numbers [2]float32
+	for i := range 2 {
+		kinds[i], numbers[i] = random.IntN(1000), random.Float32()
+		if kinds[i]%8 == 0 {
+			numbers[i] = math.Float32frombits([]uint32{0x3f3f3f3f, 0x7fc00000, 0x3f800000, 0, 1 << 31}[random.IntN(5)])
 		}
-		return random.Float32()
 	}
-	low, high := bound(), bound()
-	if random.IntN(4) > 0 && low > high {
-		low, high = high, low
+	return func(t *testing.T, s *scene, img *transfer.Image) {
+		bounds := numbers
+		for i, kind := range kinds {
+			if kind%4 != 0 && s.pass.has(vk.IMAGE_ASPECT_DEPTH_BIT) {
+				e := s.pass.Area.Extent
+				bounds[i] = float32(s.float(t, img, kind/8%int(e.Width), kind/64%int(e.Height), 0)[0])
+			}
+		}
+		if sorted && bounds[0] > bounds[1] {
+			bounds[0], bounds[1] = bounds[1], bounds[0]
+		}
+		s.state.DepthBounds, s.state.MinDepth, s.state.MaxDepth = on, bounds[0], bounds[1]
 	}
-	return func(s *State) { s.DepthBounds, s.MinDepth, s.MaxDepth = on, low, high }
 }
 
 // TestVectorDepths has tests of depth and its bounds give the same bits and counts on vectors and in Go.
@@ -352,7 +359,11 @@ func TestVectorDepths(t *testing.T) {
 				}
 			}
 			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = choices>>8&7 != 0, choices&3 != 0, op
-			bounds(&s.state)
+			bounds(t, s, img)
+			if choices>>11&3 == 0 { // edges that go through pixels
+				v := &s.state.Viewports[0]
+				v.X, v.Y, v.Width, v.Height = v.Width/8+0.3, v.Height/8+0.7, v.Width*0.7, v.Height*0.7
+			}
 			s.state.DepthClip, s.state.DepthClamp = choices&4 != 0, choices&8 != 0
 			s.state.SampleMask = mask
 			s.state.Scissors[0].Offset.X = int32(scissor)

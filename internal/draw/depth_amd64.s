@@ -22,13 +22,12 @@ DATA spread<>+112(SB)/8, $0x0001000100010000
 DATA spread<>+120(SB)/8, $0x0001000100010001
 GLOBL spread<>(SB), RODATA|NOPTR, $128
 
-// 2, 0.5, 0xffffff, 1, 255
+// 2, 0.5, 0xffffff, 255
 DATA steps<>+0(SB)/8, $2.0
 DATA steps<>+8(SB)/8, $0.5
 DATA steps<>+16(SB)/8, $0xffffff
-DATA steps<>+24(SB)/8, $1.0
-DATA steps<>+32(SB)/8, $255
-GLOBL steps<>(SB), RODATA|NOPTR, $40
+DATA steps<>+24(SB)/8, $255
+GLOBL steps<>(SB), RODATA|NOPTR, $32
 
 // testQuad tests the depths in Y0 of a quad whose covers are in R9, and writes them. BX and DX are where its rows are,
 // AX has the covers that are left. What ARGUMENTS leaves in R11, R12, X4 to X7 and DI counts, R10 has the covers of all
@@ -473,7 +472,7 @@ GLOBL lateLines<>(SB), RODATA|NOPTR, $32
 // REFERENCES has the references in X0, of which 8 bits count, be those of the quad's face.
 #define REFERENCES(pass, depthFail, done) \
 	MOVQ depthPlan_face(DI), AX \
-	VPBROADCASTD steps<>+32(SB), X1 \
+	VPBROADCASTD steps<>+24(SB), X1 \
 	VPAND X1, X0, X0 \
 	VPAND stencilFace_mask(AX), X0, X1 \
 	VMOVDQU X1, stencilFace_reference(AX) \
@@ -656,7 +655,6 @@ TEXT ·aliveAVX2(SB), NOSPLIT, $0-40
 	VXORPD Y7, Y7, Y7
 	VBROADCASTSD latePlan_all(R15), Y6
 	VBROADCASTSD steps<>+8(SB), Y5
-	VBROADCASTSD steps<>+24(SB), Y4
 	VPCMPEQD X3, X3, X3
 	VPSRLD $31, X3, X2 // 1
 	LEAQ spread<>(SB), R13
@@ -684,11 +682,10 @@ unmasked:
 	JZ alive
 	VCVTPS2PD (R12)(R10*1), Y0
 	VMAXPD Y7, Y0, Y0 // NaN is 0
-	VMINPD Y4, Y0, Y0
 	VMULPD Y6, Y0, Y0
 	VADDPD Y5, Y0, Y0
 	VCVTTPD2DQY Y0, X0
-	VPSLLVD X0, X2, X0
+	VPSLLVD X0, X2, X0 // nothing is left of too many
 	VPADDD X3, X0, X0
 	KEPT
 

@@ -27,7 +27,7 @@ func TestVectorLate(t *testing.T) {
 				img.Bytes[k] = byte(k*k) & 0x3f
 			}
 			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = choices&1 == 0, choices&6 != 0, op
-			bounds(&s.state)
+			bounds(t, s, img)
 			s.state.DepthClip, s.state.DepthClamp = choices&8 != 0, choices&16 != 0
 			s.state.Viewports[0].MinDepth, s.state.Viewports[0].MaxDepth = 0.125, 0.875
 			s.state.ClampRange, s.state.ClampMin, s.state.ClampMax = choices&0x60 == 0, 0.25, 0.75

@@ -37,7 +37,7 @@ func TestVectorStencil(t *testing.T) {
 			s.state.DepthTest, s.state.DepthWrite = choices&1 == 0, choices&2 == 0
 			s.state.DepthCompare = vk.CompareOp(choices >> 2 & 7)
 			s.state.Fragment.(*goShader).modes = compute.StageModes{EarlyTests: choices&32 != 0, PostDepth: choices&64 != 0}
-			bounds(&s.state)
+			bounds(t, s, img)
 			switch choices >> 7 & 7 {
 			case 0:
 				s.state.Fragment = nil
