@@ -11,6 +11,7 @@ import (
 
 	"farside/compute"
 	"farside/internal/texel"
+	"farside/internal/transfer"
 	"farside/internal/vk"
 	"farside/spirv"
 )
@@ -317,12 +318,39 @@ func threeWays(t *testing.T, scenes func() *scene, what string) bool {
 	return inOrder.stats.Samples > 0
 }
 
-// TestVectorDepths has tests of depth give the same bits and counts on vectors and in Go.
+// randomBounds are bounds of depth for a scene with that attachment: mostly none, some of which are what is stored, and
+// NaN.
+func randomBounds(random *rand.Rand) func(t *testing.T, s *scene, img *transfer.Image) {
+	on, sorted := random.IntN(2) == 0, random.IntN(4) > 0
+	var kinds [2]int
+	var numbers [2]float32
+	for i := range 2 {
+		kinds[i], numbers[i] = random.IntN(1000), random.Float32()
+		if kinds[i]%8 == 0 {
+			numbers[i] = math.Float32frombits([]uint32{0x3f3f3f3f, 0x7fc00000, 0x3f800000, 0, 1 << 31}[random.IntN(5)])
+		}
+	}
+	return func(t *testing.T, s *scene, img *transfer.Image) {
+		bounds := numbers
+		for i, kind := range kinds {
+			if kind%4 != 0 && s.pass.has(vk.IMAGE_ASPECT_DEPTH_BIT) {
+				e := s.pass.Area.Extent
+				bounds[i] = float32(s.float(t, img, kind/8%int(e.Width), kind/64%int(e.Height), 0)[0])
+			}
+		}
+		if sorted && bounds[0] > bounds[1] {
+			bounds[0], bounds[1] = bounds[1], bounds[0]
+		}
+		s.state.DepthBounds, s.state.MinDepth, s.state.MaxDepth = on, bounds[0], bounds[1]
+	}
+}
+
+// TestVectorDepths has tests of depth and its bounds give the same bits and counts on vectors and in Go.
 func TestVectorDepths(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 8))
 	passed := 0
-	for round := range 400 {
-		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8}[random.IntN(5)]
+	for round := range 600 {
+		f, samples := depthFormats[round%len(depthFormats)], []uint32{1, 4, 1, 2, 8, 16}[random.IntN(6)]
 		width, height := uint32(1+random.IntN(150)), uint32(1+random.IntN(20))
 		data := randomCorners(random, 0, 1)
 		stored := make([]byte, 97)
@@ -330,7 +358,7 @@ func TestVectorDepths(t *testing.T) {
 			stored[i] = byte(random.Uint32() & random.Uint32())
 		}
 		op, mask := vk.CompareOp(random.IntN(8)), random.Uint32()|random.Uint32()|random.Uint32()
-		choices, scissor := random.Uint32(), random.IntN(4)
+		choices, scissor, bounds := random.Uint32(), random.IntN(4), randomBounds(random)
 		some := threeWays(t, func() *scene {
 			s := newScene(t, vk.FORMAT_R8G8B8A8_UNORM, width, height, samples, 4)
 			img := s.withDepth(t, f, samples)
@@ -340,7 +368,12 @@ func TestVectorDepths(t *testing.T) {
 					img.Bytes[k] = []byte{0x3f, 0x3e, 0x7f, 0xff}[k/4%4] // floats below 1, or NaN
 				}
 			}
-			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = true, choices&3 != 0, op
+			s.state.DepthTest, s.state.DepthWrite, s.state.DepthCompare = choices>>8&7 != 0, choices&3 != 0, op
+			bounds(t, s, img)
+			if choices>>11&3 == 0 { // edges that go through pixels
+				v := &s.state.Viewports[0]
+				v.X, v.Y, v.Width, v.Height = v.Width/8+0.3, v.Height/8+0.7, v.Width*0.7, v.Height*0.7
+			}
 			s.state.DepthClip, s.state.DepthClamp = choices&4 != 0, choices&8 != 0
 			s.state.SampleMask = mask
 			s.state.Scissors[0].Offset.X = int32(scissor)
@@ -362,7 +395,7 @@ func TestVectorDepths(t *testing.T) {
 			passed++
 		}
 	}
-	if passed < 100 {
+	if passed < 200 {
 		t.Errorf("only %d draws have samples", passed)
 	}
 }

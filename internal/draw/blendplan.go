@@ -141,7 +141,11 @@ func (o *outputStage) writePlanned(r *run, f *fragmentStage, c *colorTarget) {
 	}
 	p.bytes = &c.bytes[c.base]
 	n := len(f.quads)
-	switch {
+	switch wide := p.wide && c.samples >= 4; {
+	case wide && !p.blends:
+		storeSamplesAVX512(p, &f.quads[0], n, &f.prims[0])
+	case wide:
+		blendSamplesAVX512(p, &f.quads[0], n, &f.prims[0])
 	case c.samples > 1 && !p.blends:
 		storeSamplesAVX2(p, &f.quads[0], n, &f.prims[0])
 	case c.samples > 1:

@@ -69,33 +69,19 @@ DATA otherQuads<>+48(SB)/8, $3
 DATA otherQuads<>+56(SB)/8, $7
 GLOBL otherQuads<>(SB), RODATA|NOPTR, $64
 
-// 0.5, 0xffffff, 0x00010001
+// 0.5, 0x00010001
 DATA boxNumbers<>+0(SB)/8, $0.5
-DATA boxNumbers<>+8(SB)/4, $0xffffff
-DATA boxNumbers<>+12(SB)/4, $0x00010001
-GLOBL boxNumbers<>(SB), RODATA|NOPTR, $16
+DATA boxNumbers<>+8(SB)/4, $0x00010001
+GLOBL boxNumbers<>(SB), RODATA|NOPTR, $12
+
+DATA low24<>+0(SB)/4, $0xffffff
+GLOBL low24<>(SB), RODATA|NOPTR, $4
 
 // DEPTH8 makes eight depths in a row in to, where Z3 is what they have of their columns. NaN stays.
 #define DEPTH8(line, to) \
 	VADDPD line, Z3, to \
 	VMAXPD to, Z20, to \
 	VMINPD to, Z19, to
-
-// UNORM8 makes whole numbers in half of depths; NaN is 0.
-#define UNORM8(from, half) \
-	VMAXPD Z9, from, from \
-	VMULPD.BCST depthPlan_scale(R15), from, from \
-	VADDPD Z26, from, from \
-	VCVTTPD2DQ from, half
-
-// FLOAT and WHOLE test sixteen depths.
-#define FLOAT(how) \
-	VCMPPS how, Z6, Z4, K1, K3 \
-	JMP chosen
-
-#define WHOLE(how) \
-	VPCMPD how, Z6, Z4, K1, K3 \
-	JMP chosen
 
 // SIDE has the values of a side for 16 pixels, of which Z6 has the rows.
 #define SIDE(at, to) \
@@ -121,7 +107,7 @@ TEXT ·boxAVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z9, Z9, Z9
 	VPTERNLOGD $0xff, Z8, Z8, Z8
 	VBROADCASTSD boxNumbers<>+0(SB), Z26
-	VPBROADCASTD boxNumbers<>+12(SB), Y27
+	VPBROADCASTD boxNumbers<>+8(SB), Y27
 	VMOVDQU64 quadWords<>(SB), Y28
 	VMOVDQU64 firstQuads<>(SB), Z29
 	VMOVDQU64 otherQuads<>(SB), Z30
@@ -310,10 +296,10 @@ test:
 	LEAQ (DX)(R8*4), R12
 	PREFETCHT0 (R11)(R14*2) // a primitive goes on in the next two rows
 	PREFETCHT0 (R12)(R14*2)
-	KSHIFTRW $8, K1, K2
-	VMOVDQU32.Z (R11), K1, Y6
-	VMOVDQU32.Z (R12), K2, Y7
-	VINSERTI64X4 $1, Y7, Z6, Z6
+	MOVQ depthPlan_stencilPitch(R15), R13
+	IMULQ R10, R13
+	ADDQ R8, R13
+	ADDQ boxPlan_stencil(DI), R13
 	VCVTDQ2PD Y0, Z3
 	VADDPD Z26, Z3, Z3
 	VSUBPD Z23, Z3, Z3
@@ -321,81 +307,9 @@ test:
 	VADDPD Z3, Z21, Z3
 	DEPTH8(Z24, Z4)
 	DEPTH8(Z25, Z5)
-	MOVL boxPlan_compare(DI), AX
-	CMPB depthPlan_kind(R15), $const_depth24
-	JEQ wholes
-	VCVTPD2PS Z4, Y4
-	VCVTPD2PS Z5, Y5
-	VINSERTI64X4 $1, Y5, Z4, Z4
-	CMPL AX, $3
-	JEQ floatLessEqual
-	JLT floatBelow
-	CMPL AX, $5
-	JEQ floatNotEqual
-	JLT floatGreater
-	CMPL AX, $7
-	JEQ chosen
-	FLOAT($0x1d)
-
-floatLessEqual:
-	FLOAT($0x12)
-
-floatNotEqual:
-	FLOAT($0x04)
-
-floatGreater:
-	FLOAT($0x1e)
-
-floatBelow:
-	CMPL AX, $1
-	JEQ floatLess
-	JLT next
-	FLOAT($0x00)
-
-floatLess:
-	FLOAT($0x11)
-
-wholes:
-	UNORM8(Z4, Y4)
-	UNORM8(Z5, Y5)
-	VINSERTI64X4 $1, Y5, Z4, Z4
-	VPANDD.BCST boxNumbers<>+8(SB), Z6, Z6
-	CMPL AX, $3
-	JEQ wholeLessEqual
-	JLT wholeBelow
-	CMPL AX, $5
-	JEQ wholeNotEqual
-	JLT wholeGreater
-	CMPL AX, $7
-	JEQ chosen
-	WHOLE($5)
-
-wholeLessEqual:
-	WHOLE($2)
-
-wholeNotEqual:
-	WHOLE($4)
-
-wholeGreater:
-	WHOLE($6)
-
-wholeBelow:
-	CMPL AX, $1
-	JEQ wholeLess
-	JLT next
-	WHOLE($0)
-
-wholeLess:
-	WHOLE($1)
-
-chosen:
+#include "test16.h"
 	KORTESTW K3, K3
 	JEQ next
-	CMPB depthPlan_write(R15), $0
-	JEQ made
-	KSHIFTRW $8, K3, K2
-	VMOVDQU32 Y4, K3, (R11)
-	VMOVDQU32 Y5, K2, (R12)
 
 made:
 	KMOVW K3, AX

@@ -1,9 +1,7 @@
 package draw
 
-import "farside/internal/vk"
-
 // boxPlan has all quads of a polygon's box be made, and their depths tested, in one go with AVX-512: of one sample, and
-// without a test or with one of depths of 32 bits.
+// without a test or with one of stencil and depths of 32 bits.
 type boxPlan struct {
 	// Of a small polygon: the values of its sides at the first pixel, how much these are more in the next column and row,
 	// in the column after eight, and two rows below.
@@ -22,10 +20,9 @@ type boxPlan struct {
 	samples                  int64    // that are left, added to
 	prim                     [2]int32 // of the quads, and their sample
 	tested                   bool
-	compare                  vk.CompareOp
 	plan                     *depthPlan // of tests
 	y0                       float64    // of the plane of depths
-	texel                    *byte      // the depth of the first pixel of all
+	texel, stencil           *byte      // the depth and the stencil value of the first pixel of all
 	colors                   int64
 	ahead                    [mostAhead]colorAhead
 }
@@ -39,17 +36,18 @@ type colorAhead struct {
 	pitch, texel int
 }
 
-// planBoxes decides whether boxes are filled in one go.
+// planBoxes decides whether boxes are filled in one go, or what has several samples on vectors.
 func (f *fragmentStage) planBoxes(r *run) {
 	p := &f.boxes
 	rows := &r.tests.rows
 	p.tested = rows.ok && rows.wide
 	f.inBoxes = f.wide && r.raster.samples == 1 && (p.tested || f.active && f.plain && !rows.ok) &&
 		(!f.active || f.lanes >= boxLanes)
+	f.inSpans = f.vector && r.raster.samples > 1 && (rows.ok || f.active && f.plain)
 	if !f.inBoxes {
 		return
 	}
-	p.active, p.raws, p.plan, p.compare = f.active, f.raws && !f.modes.PostDepth, rows, r.tests.compare
+	p.active, p.raws, p.plan = f.active, f.raws && !f.modes.PostDepth, rows
 }
 
 // boxLanes is what a batch has at least for that: room for what is made at once, many times over.
@@ -69,7 +67,12 @@ func (p *boxPlan) begin(r *run, shape *polygonShape, in *box, sides int) {
 	if p.tested {
 		p.plan.begin(r)
 		p.y0 = r.raster.at.y0
-		p.texel = &r.depth.bytes[r.depth.at(0, 0, layer)]
+		if p.plan.kind != depthNone {
+			p.texel = &r.depth.bytes[r.depth.at(0, 0, layer)]
+		}
+		if p.plan.stencils {
+			p.stencil = &r.stencil.bytes[r.stencil.at(0, 0, layer)]
+		}
 	}
 	p.colors = 0
 	if !p.active {

@@ -1,8 +1,10 @@
 package draw
 
 import (
+	"math"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"farside/internal/vk"
 )
@@ -10,8 +12,10 @@ import (
 // rowQuads is how many quads of a row are tested together.
 const rowQuads = 64
 
-// depthPlan is the test of depth and stencil of a row of quads on vectors: of quads with one sample, or pixels with up
-// to four.
+// mostCells is how many cells the pixels of a quad have at most: up to four samples of a pixel.
+const mostCells = 16
+
+// depthPlan is the test of depth and stencil of a row of quads on vectors: of quads with one sample, or cell by cell.
 type depthPlan struct {
 	ok                              bool
 	kind                            depthKind
@@ -20,62 +24,132 @@ type depthPlan struct {
 	scale                           float64
 	low, high                       float64
 	z                               plane
-	x0, x                           float64       // of the plane; of the first pixel
-	lanes, lines                    [4][4]float64 // what is added to x; to depths for the place in y
+	x0, x                           float64               // of the plane; of the first pixel
+	lanes, lines                    [mostCells][4]float64 // what is added to x; to depths for the place in y
 	at                              *byte
 	rowPitch, texelPitch            int
-	steps                           [4]int // from the texel of a pixel to the next one
-	wide                            bool   // boxPlan has a way
+	cells                           int
+	steps                           [mostCells]int        // from the texels of a cell to those of the next one
+	shifts                          [mostCells]uint8      // of their samples in the covers of a quad
+	octets                          [mostCells / 2]uint64 // two cells' samples in the covers of a quad, at once
+	eight                           bool                  // these are tested
+	compare                         vk.CompareOp
+	wide                            bool // sixteen pixels are tested at once, in boxes and after shading
 	samples                         int
+
+	bounds              bool // what is stored has to be within these: bits of floats, or whole numbers
+	boundLow, boundHigh uint32
+	checked             bool // there are bounds or stencils
 
 	stencils     bool // these are tested, too; kind may be none then
 	stencilWrite bool
 	face         *stencilFace
 	stencil      *byte // as at
 	stencilPitch int
-	stencilSteps [4]int // as steps
+	stencilSteps [mostCells]int // as steps
 }
 
-// planRows decides whether tests go by rows: nothing but depth and stencil is tested, before shading.
+// planRows decides whether tests go by rows, before shading.
 func (t *fragmentTests) planRows(r *run) {
-	p := &t.rows
-	p.ok = false
-	f, s := &r.shading, &r.depth
-	if !f.vector || !t.depth && !t.stencil || t.bounds || f.when == testsLate || f.perSample || r.raster.smooth ||
-		r.state.StippleLines || t.depth && r.raster.samples != s.samples ||
-		t.stencil && r.raster.samples != r.stencil.samples || r.raster.samples > 4 {
+	t.rows.ok = false
+	f := &r.shading
+	if !f.vector || !t.some || f.when == testsLate || f.perSample || r.raster.smooth || r.state.StippleLines ||
+		!t.fit(r) {
 		return
 	}
-	*p = t.compares()
-	p.ok = true
-	if !t.depth {
-		p.kind = depthNone
-	}
-	p.place(s, r.raster.samples, r.raster.positions)
-	t.planStencil(r)
-	p.wide = f.wide && p.samples == 1 && s.size == 4 && !t.stencil
+	t.rows = t.plan(r)
+	t.rows.eight = f.wide && t.rows.samples >= 4
+	t.rows.wide = f.wide && t.rows.inSixteens(r)
 }
 
-// place takes in an attachment, and where its samples are.
+// inSixteens says whether the tests of pixels can be those of sixteen at once with AVX-512.
+func (p *depthPlan) inSixteens(r *run) bool {
+	return p.samples == 1 && (p.kind == depthNone || r.depth.size == 4)
+}
+
+// fit says whether what is tested has the samples that there are.
+func (t *fragmentTests) fit(r *run) bool {
+	n := r.raster.samples
+	return (!t.depth && !t.bounds || r.depth.samples == n) && (!t.stencil || r.stencil.samples == n)
+}
+
+// plan makes the plan but for the primitive.
+func (t *fragmentTests) plan(r *run) depthPlan {
+	p := depthPlan{ok: true, kind: t.kind, write: t.write, scale: t.scale, checked: t.bounds || t.stencil}
+	op := t.compare
+	if !t.depth {
+		op = vk.COMPARE_OP_ALWAYS
+	}
+	p.compare = op
+	p.less, p.equal, p.greater = anyOp(op, lessOps...), anyOp(op, equalOps...), anyOp(op, greaterOps...)
+	p.unordered = anyOp(op, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)
+	if !t.depth && !t.bounds {
+		p.kind = depthNone
+	}
+	if p.bounds = t.bounds; p.bounds {
+		p.boundLow, p.boundHigh = t.storedBounds()
+	}
+	p.place(&r.depth, r.raster.samples, r.raster.positions)
+	if p.stencils = t.stencil; p.stencils {
+		p.stencilWrite = t.writesStencil
+		for i := range t.faces {
+			r.stencils[i] = newStencilFace(&t.faces[i])
+		}
+		p.stencilPitch = r.stencil.rowPitch
+		p.stencilSteps = p.stepsOf(&r.stencil)
+	}
+	return p
+}
+
+// storedBounds is the bounds as depths are stored: bits of floats, or the least and the greatest whole number that are
+// within them, in order as integers with a sign.
+func (t *fragmentTests) storedBounds() (low, high uint32) {
+	if t.kind == depthFloat {
+		return math.Float32bits(float32(t.low)), math.Float32bits(float32(t.high))
+	}
+	depth := func(raw int) float64 { return float64(raw) / t.scale }
+	low = uint32(sort.Search(1<<t.bits, func(raw int) bool { return !(depth(raw) < t.low) }))
+	high = uint32(sort.Search(1<<t.bits, func(raw int) bool { return depth(raw) > t.high })) - 1
+	return low, high
+}
+
+// place takes in an attachment of depths, and where its samples are.
 func (p *depthPlan) place(s *surface, samples int, positions *[16][2]int64) {
 	p.rowPitch, p.samples, p.texelPitch = s.rowPitch, samples, s.size*samples
-	p.steps = [4]int{p.texelPitch, p.rowPitch - p.texelPitch, p.texelPitch, p.texelPitch - p.rowPitch}
-	for k := range 4 {
+	p.cells = 4 * max(samples/4, 1)
+	p.steps = p.stepsOf(s)
+	for c := range p.cells {
+		pixel, first := p.cell(c)
+		p.shifts[c] = uint8(16*pixel + first)
+		p.octets[c/2] |= 0xf << p.shifts[c]
 		for i := range 4 {
-			pixel, sample := k, i
+			sample := first + i
 			if samples == 1 {
 				pixel, sample = i, 0
 			}
-			p.lanes[k][i] = float64(pixel&1) + float64(positions[sample][0])/subpixels
+			p.lanes[c][i] = float64(pixel&1) + float64(positions[sample][0])/subpixels
 		}
 	}
 }
 
-// compares is how depths are compared.
-func (t *fragmentTests) compares() depthPlan {
-	return depthPlan{kind: t.kind, write: t.write, scale: t.scale, less: anyOp(t.compare, lessOps...),
-		equal: anyOp(t.compare, equalOps...), greater: anyOp(t.compare, greaterOps...),
-		unordered: anyOp(t.compare, vk.COMPARE_OP_NOT_EQUAL, vk.COMPARE_OP_ALWAYS)}
+// cell is a cell's pixel of the quad, and its first sample.
+func (p *depthPlan) cell(c int) (pixel, first int) {
+	of := p.cells / 4
+	return c / of, c % of * 4
+}
+
+// stepsOf is how far it is from cell to cell of an attachment, and from the last one to the next quad's first.
+func (p *depthPlan) stepsOf(s *surface) (steps [mostCells]int) {
+	at, texel := 0, s.size*p.samples
+	for c := range p.cells {
+		next := 2 * texel
+		if c+1 < p.cells {
+			pixel, first := p.cell(c + 1)
+			next = pixel&1*texel + pixel>>1*s.rowPitch + first*s.size
+		}
+		steps[c], at = next-at, next
+	}
+	return steps
 }
 
 // Which comparisons pass what is less, equal and greater.
@@ -116,10 +190,14 @@ func (p *depthPlan) beginRow(r *run, y int32) {
 		p.lines[0] = [4]float64{above, above, below, below}
 		return
 	}
-	for k := range 4 {
-		for i := range 4 {
-			dy := float64(y+int32(k>>1)) + float64(r.raster.positions[i][1])/subpixels - of.y0
-			p.lines[k][i] = float64(of.z.y * dy)
+	of4 := p.cells / 4
+	for c := 0; c < p.cells; c += 2 * of4 { // the left pixels'; the right ones lie in the same lines
+		for g := range of4 {
+			for i := range 4 {
+				dy := float64(y+int32(c/of4>>1)) + float64(r.raster.positions[4*g+i][1])/subpixels - of.y0
+				p.lines[c+g][i] = float64(of.z.y * dy)
+			}
+			p.lines[c+of4+g] = p.lines[c+g]
 		}
 	}
 }
@@ -134,30 +212,24 @@ func (p *depthPlan) test(r *run, covers [][4]uint16, x, y int32) {
 		p.stencil = &r.stencil.bytes[r.stencil.at(x, y, r.raster.at.layer)]
 	}
 	switch {
-	case p.stencils && p.samples == 1:
-		stencilQuadsAVX2(p, &covers[0], len(covers))
-	case p.stencils:
-		stencilSamplesAVX2(p, &covers[0], len(covers))
 	case p.samples == 1:
 		testQuadsAVX2(p, &covers[0], len(covers))
+	case p.eight:
+		testOctetsAVX512(p, &covers[0], len(covers))
 	default:
 		testSamplesAVX2(p, &covers[0], len(covers))
 	}
 }
 
-// fillRowTested is fillRow where tests go by rows.
+// fillRowTested is fillRowOnce where tests go by rows.
 func (r *run) fillRowTested(from, to, y int32) {
 	z, f, p := &r.raster, &r.shading, &r.tests.rows
 	c := z.sampleBits
 	if c == 0 {
 		return
 	}
-	lo, hi := z.rows[0][0].lo, z.rows[0][0].hi // where all samples of all pixels are covered
-	for row := range 2 {
-		for i := range z.samples {
-			lo, hi = max(lo, z.rows[row][i].lo), min(hi, z.rows[row][i].hi)
-		}
-	}
+	a, b := z.rows[0][0], z.rows[1][0]
+	lo, hi := max(a.lo, b.lo), min(a.hi, b.hi) // where all pixels are covered
 	p.beginRow(r, y)
 	for x := from &^ 1; x < to && r.err == nil; x += 2 * rowQuads {
 		n := min(int(to-x+1)/2, rowQuads)
@@ -165,11 +237,8 @@ func (r *run) fillRowTested(from, to, y int32) {
 		for i := range covers {
 			if at := x + 2*int32(i); at >= lo && at+2 <= hi {
 				covers[i] = [4]uint16{c, c, c, c}
-			} else if z.samples == 1 {
-				a, b := z.rows[0][0], z.rows[1][0]
-				covers[i] = [4]uint16{a.has(at), a.has(at + 1), b.has(at), b.has(at + 1)}
 			} else {
-				covers[i] = z.coverAt(at)
+				covers[i] = [4]uint16{a.has(at), a.has(at + 1), b.has(at), b.has(at + 1)}
 			}
 		}
 		raws := covers
@@ -180,25 +249,6 @@ func (r *run) fillRowTested(from, to, y int32) {
 		p.test(r, covers, x, y)
 		f.addTested(r, covers, raws, x, y)
 	}
-}
-
-// coverAt is the samples of a quad that the spans cover.
-func (z *rasterizer) coverAt(x int32) (cover [4]uint16) {
-	for row := range 2 {
-		for i := range z.samples {
-			span := &z.rows[row][i]
-			if x >= span.lo && x < span.hi {
-				cover[2*row] |= 1 << i
-			}
-			if x+1 >= span.lo && x+1 < span.hi {
-				cover[2*row+1] |= 1 << i
-			}
-		}
-	}
-	for i := range cover {
-		cover[i] &= z.sampleBits
-	}
-	return cover
 }
 
 // addTested adds the quads of a row of which something is left.

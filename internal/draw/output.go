@@ -198,7 +198,7 @@ func (c *colorTarget) prepare(r *run, b *Blend) {
 		c.blend.enabled = false
 	}
 	c.reads = c.blend.enabled
-	some := c.samples == 1 || c.samples == 4 || c.reads || !c.whole
+	some := c.samples == 1 || c.samples == 4 || c.samples > 4 && c.key.wide || c.reads || !c.whole
 	c.planned = c.key.vector && !c.key.smooth && some && c.plan.plan(c, c.key.wide)
 	c.inRows = c.key.vector && !c.key.smooth && !c.planned && c.rows.plan(c)
 }

@@ -104,6 +104,16 @@ func blendSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 //go:noescape
 func storeSamplesAVX2(p *colorPlan, quads *quad, n int, prims *prim)
 
+// storeSamplesAVX512 is storeQuadsAVX2 for an attachment of four samples or more.
+//
+//go:noescape
+func storeSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)
+
+// blendSamplesAVX512 is blendQuadsAVX2 for such an attachment.
+//
+//go:noescape
+func blendSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)
+
 // stepsAVX2 does the steps of a plan for so many lanes; vectors reach beyond them to the next multiple of 16.
 //
 //go:noescape
@@ -141,7 +151,7 @@ func putAVX2(p *rowPlan, blocks *block, n int)
 //go:noescape
 func expandAVX2(to, from *uint32, blocks *block, n int)
 
-// testQuadsAVX2 tests the depth of a row of quads of one sample.
+// testQuadsAVX2 tests depth and stencil of a row of quads of one sample.
 //
 //go:noescape
 func testQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
@@ -157,7 +167,7 @@ func boxAVX512(p *boxPlan, quads *quad, n int) int
 //go:noescape
 func prefetch(at *byte, bytes, rowPitch int)
 
-// testSamplesAVX2 tests that of a row of quads of two or four samples.
+// testSamplesAVX2 is testQuadsAVX2 for quads of several samples.
 //
 //go:noescape
 func testSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)
@@ -173,33 +183,48 @@ func cornersAVX512(p *cornerPlan, n int)
 //go:noescape
 func gatherAVX512(p *gatherPlan, dst *uint32)
 
-// testLateAVX2 tests the depths of quads of one sample, and counts the samples that are left.
+// testOctetsAVX512 is testSamplesAVX2 for quads of four samples or more.
+//
+//go:noescape
+func testOctetsAVX512(p *depthPlan, covers *[4]uint16, n int)
+
+// testLateOctetsAVX512 is testLateSamplesAVX2 for quads of four samples or more, without references by the shader.
+//
+//go:noescape
+func testLateOctetsAVX512(p *latePlan, quads *quad, n int, prims *prim) int
+
+// testLateSixteensAVX512 is testLateAVX2 for up to four quads beside each other at once.
+//
+//go:noescape
+func testLateSixteensAVX512(p *latePlan, quads *quad, n int, prims *prim) int
+
+// spansAVX2 finds the spans of two rows of pixels, and goes on to the next two.
+//
+//go:noescape
+func spansAVX2(p *spanPlan)
+
+// coversAVX2 makes the covers of n quads, from x on.
+//
+//go:noescape
+func coversAVX2(p *spanPlan, covers *[4]uint16, x, n int)
+
+// testLateAVX2 tests depth and stencil of quads of one sample, and counts the samples that are left.
 //
 //go:noescape
 func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 
-// testLateSamplesAVX2 is testLateAVX2 for quads of two or four samples.
+// testLateSamplesAVX2 is testLateAVX2 for quads of several samples.
 //
 //go:noescape
 func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int
 
-// aliveAVX2 leaves in quads the samples of those lanes that have a bit, and counts them.
+// aliveAVX2 leaves in quads the samples of those lanes that have a bit, as far as masks and alpha let them, and counts
+// them.
 //
 //go:noescape
-func aliveAVX2(quads *quad, n int, lanes *uint8) int
+func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int
 
-// aliveAVX512 is aliveAVX2, by two quads.
+// aliveAVX512 is aliveAVX2, by two quads, where neither masks nor alpha take samples.
 //
 //go:noescape
 func aliveAVX512(quads *quad, n int, lanes *uint8) int
-
-// stencilQuadsAVX2 is testQuadsAVX2 with tests of stencil, and without those of depth where the plan has no kind of
-// depths.
-//
-//go:noescape
-func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)
-
-// stencilSamplesAVX2 is the same for testSamplesAVX2.
-//
-//go:noescape
-func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)

@@ -30,6 +30,13 @@ func putAVX2(p *rowPlan, blocks *block, n int)                                  
 func expandAVX2(to, from *uint32, blocks *block, n int)                                           {}
 func quadBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim)                   {}
 func sampleBlocksAVX2(p *rowPlan, blocks *block, quads *quad, n int, prims *prim) int             { return 0 }
+func testOctetsAVX512(p *depthPlan, covers *[4]uint16, n int)                                     {}
+func testLateOctetsAVX512(p *latePlan, quads *quad, n int, prims *prim) int                       { return 0 }
+func testLateSixteensAVX512(p *latePlan, quads *quad, n int, prims *prim) int                     { return 0 }
+func storeSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)                            {}
+func blendSamplesAVX512(p *colorPlan, quads *quad, n int, prims *prim)                            {}
+func spansAVX2(p *spanPlan)                                                                       {}
+func coversAVX2(p *spanPlan, covers *[4]uint16, x, n int)                                         {}
 func cornersAVX512(p *cornerPlan, n int)                                                          {}
 func gatherAVX512(p *gatherPlan, dst *uint32)                                                     {}
 func interpolateAVX512(quads *quad, n int, p *prim, linear bool, list *interpolated, count int)   {}
@@ -37,14 +44,12 @@ func interpolateMixedAVX512(quads *quad, n int, prims *prim, linear bool, pitch 
 }
 func lanesAVX512(quads *quad, n int, lanes *uint8) int                                { return 0 }
 func testLateAVX2(p *latePlan, quads *quad, n int, prims *prim) int                   { return 0 }
-func aliveAVX2(quads *quad, n int, lanes *uint8) int                                  { return 0 }
 func fragCoordAVX2(dst *uint32, quads *quad, n int, prims *prim, component int)       {}
 func testLateSamplesAVX2(p *latePlan, quads *quad, n int, prims *prim) int            { return 0 }
-func stencilQuadsAVX2(p *depthPlan, covers *[4]uint16, n int)                         {}
-func stencilSamplesAVX2(p *depthPlan, covers *[4]uint16, n int)                       {}
 func weighLinearAVX2(quads *quad, n int, prims *prim, b1, b2 *float64)                {}
 func flatAVX2(dst *uint32, quads *quad, n int, flats *uint32, pitch int)              {}
 func fragCoordAVX512(dst *uint32, quads *quad, n int, prims *prim, component int)     {}
 func spreadAVX2(dst *uint32, n int, word uint32)                                      {}
 func aliveAVX512(quads *quad, n int, lanes *uint8) int                                { return 0 }
 func weighAtAVX2(quads *quad, n int, prims *prim, linear bool, x, y, b1, b2 *float64) {}
+func aliveAVX2(p *latePlan, quads *quad, n int, lanes *uint8) int                     { return 0 }

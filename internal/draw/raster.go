@@ -188,6 +188,10 @@ func (r *run) fillBox(s *polygonShape, v *viewport, inViewport bool, in *box) {
 		r.fillBoxed(s, &at, n)
 		return
 	}
+	if r.shading.inSpans {
+		r.fillSpans(s, v, inViewport, in, n)
+		return
+	}
 	if r.tests.rows.ok {
 		r.tests.rows.begin(r)
 	}

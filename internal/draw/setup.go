@@ -62,6 +62,7 @@ type rasterizer struct {
 	work         int64               // pixels of rows since Stop was asked
 	sides        [16][4]side         // of a sample and an edge
 	rows         [2][16]interval     // of a row of quads and a sample
+	spans        spanPlan            // both, on vectors
 	covers, raws [rowQuads][4]uint16 // of a row of quads that are tested together
 	prim         prim                // the one that is being set up
 	at           *prim               // the one that is being filled: that one, or one of the bins

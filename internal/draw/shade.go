@@ -63,6 +63,7 @@ type fragmentStage struct {
 	plain     bool // nothing happens to a quad until it is shaded
 	ends      bool // a lane may lose samples when it is shaded
 	inBoxes   bool // boxes are filled in one go
+	inSpans   bool // several samples are found on vectors
 
 	boxes boxPlan
 	late  latePlan
@@ -160,9 +161,12 @@ func (f *fragmentStage) prepare(r *run) error {
 	f.plain = !f.perSample && !r.raster.smooth && !r.state.StippleLines && (f.when == testsLate || !r.tests.some)
 	r.tests.planRows(r)
 	f.planBoxes(r)
-	f.planLate(r)
 	f.ends = f.when != testsEarly || f.modes.Discards || f.maskOut != nil || r.state.AlphaToCoverage
-	return f.outputs.prepare(r, outputs, f)
+	if err := f.outputs.prepare(r, outputs, f); err != nil {
+		return err
+	}
+	f.planLate(r)
+	return nil
 }
 
 // turn has the shader find another environment from now on.

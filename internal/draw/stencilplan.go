@@ -11,7 +11,10 @@ type stencilFace struct {
 }
 
 // stencilMade is VkStencilOp as arithmetic on what is stored. What is beyond 8 bits is cut off.
-type stencilMade struct{ and, xor, add, low, high [4]int32 }
+type stencilMade struct {
+	and, xor, add, low, high [4]int32
+	replaces                 uint32 // 1: xor is the reference
+}
 
 // same4 is the same number four times.
 func same4[T any](v T) [4]T { return [4]T{v, v, v, v} }
@@ -35,7 +38,7 @@ func newStencilMade(op vk.StencilOp, reference uint32) stencilMade {
 	case vk.STENCIL_OP_ZERO:
 		m.and = same4[int32](0)
 	case vk.STENCIL_OP_REPLACE:
-		m.and, m.xor = same4[int32](0), same4(int32(reference))
+		m.and, m.xor, m.replaces = same4[int32](0), same4(int32(reference)), 1
 	case vk.STENCIL_OP_INCREMENT_AND_CLAMP:
 		m.add, m.high = same4[int32](1), same4[int32](255)
 	case vk.STENCIL_OP_DECREMENT_AND_CLAMP:
@@ -48,18 +51,4 @@ func newStencilMade(op vk.StencilOp, reference uint32) stencilMade {
 		m.add = same4[int32](-1)
 	}
 	return m
-}
-
-// planStencil has tests of stencil go by rows, too.
-func (t *fragmentTests) planStencil(r *run) {
-	p, s := &t.rows, &r.stencil
-	p.stencils, p.stencilWrite = t.stencil, t.writesStencil
-	if !t.stencil {
-		return
-	}
-	for i := range t.faces {
-		r.stencils[i] = newStencilFace(&t.faces[i])
-	}
-	p.stencilPitch = s.rowPitch
-	p.stencilSteps = [4]int{s.samples, s.rowPitch - s.samples, s.samples, s.samples - s.rowPitch}
 }

@@ -168,17 +168,44 @@ func (p *Pass) has(aspect vk.ImageAspectFlags) bool {
 	return p.Depth.Image != nil && p.Depth.Image.Layout.Format.Aspects()&aspect != 0
 }
 
-// TestDepthBounds tests what is stored, not what comes.
+// TestDepthBounds tests what is stored, not what comes: numbers next to the bounds, in all formats and ways.
 func TestDepthBounds(t *testing.T) {
-	for _, stored := range []float32{0.2, 0.25, 0.5, 0.75, 0.8} {
-		s := newScene(t, vk.FORMAT_R8_UNORM, 2, 2, 1, 1)
-		img := s.withDepth(t, vk.FORMAT_D32_SFLOAT, 1)
-		binary.LittleEndian.PutUint32(s.texel(img, vk.IMAGE_ASPECT_DEPTH_BIT, 1, 1, 0), math.Float32bits(stored))
-		s.state.DepthBounds, s.state.MinDepth, s.state.MaxDepth = true, 0.25, 0.75
-		s.full(0.9, 1)
-		s.draw(t)
-		if got := s.color(t, 1, 1, 0)[0] == 1; got != (stored >= 0.25 && stored <= 0.75) {
-			t.Errorf("stored %v: drawn is %v", stored, got)
+	t.Cleanup(func() { narrow = false })
+	for i, f := range depthFormats {
+		scale := []float64{1<<16 - 1, 1<<24 - 1, 0, 1<<24 - 1, 0, 1<<16 - 1}[i] // 0: floats
+		for way := range 24 {
+			samples := []uint32{1, 4, 8, 2}[way/6]
+			s := newScene(t, vk.FORMAT_R8_UNORM, 6, 2, samples, 1)
+			img := s.withDepth(t, f, samples)
+			low, high := float32(0.25), float32(0.3)
+			middle := [2]uint32{math.Float32bits(low), math.Float32bits(high)}
+			if scale > 0 {
+				middle = [2]uint32{uint32(scale / 4), uint32(scale * 0.3)}
+				low, high = float32(float64(middle[0])/scale), float32(float64(middle[1])/scale)
+			}
+			want := [6]bool{}
+			for x := range 6 {
+				raw := middle[x/3] + uint32(x%3) - 1
+				z := float64(math.Float32frombits(raw))
+				if scale > 0 {
+					z = float64(raw) / scale
+				}
+				want[x] = z >= float64(low) && z <= float64(high)
+				for k := range samples {
+					at := s.texel(img, vk.IMAGE_ASPECT_DEPTH_BIT, x, 1, int(k))
+					copy(at, binary.LittleEndian.AppendUint32(nil, raw))
+				}
+			}
+			s.state.DepthBounds, s.state.MinDepth, s.state.MaxDepth = true, low, high
+			s.state.Fragment.(*goShader).modes.Effects = way&1 != 0 // late
+			s.InOrder, narrow = way/2%3 == 0, way/2%3 == 1
+			s.full(0.9, 1)
+			s.draw(t)
+			for x := range 6 {
+				if got := s.color(t, x, 1, 0)[0] == 1; got != want[x] {
+					t.Errorf("%v, way %d: drawn at %d is %v", f, way, x, got)
+				}
+			}
 		}
 	}
 }

@@ -8,6 +8,15 @@ import (
 // meanBytes makes texels of four UNORM bytes of the means of their samples, of which there are a power of two. What
 // lies in the middle of two bytes becomes the greater one, as texel.Codec rounds.
 func meanBytes(dst, src []byte, samples int) {
+	if n := min(len(dst)/4, len(src)/(4*samples)); samples >= 4 && n > 0 && meanVectors() {
+		meanBytesAVX2(&dst[0], &src[0], n, samples)
+		return
+	}
+	meanBytesGo(dst, src, samples)
+}
+
+// meanBytesGo is meanBytes without vectors.
+func meanBytesGo(dst, src []byte, samples int) {
 	const low = 0x00ff00ff00ff00ff // every second byte, with room for the sums of 256
 	shift := bits.TrailingZeros(uint(samples))
 	half := uint32(samples) / 2 * 0x00010001
