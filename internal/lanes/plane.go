@@ -54,10 +54,10 @@ func (p *PlaneLods) Lods(to *SpanWords, dx, dy *[2]SpanWords, lanes int) bool {
 	return avx512Lods(&to[0], &dx[0][0], &dy[0][0], p, (lanes+atOnce-1)/atOnce) != 0
 }
 
-// Footprints is what several samples along the longer derivative of each lane need: the logarithm of the shorter one, or
-// of a part of the longer one if that makes more than most samples, how many samples there are, as floats, where they
-// start along two axes, and how far apart they are. It gives the most samples of a lane, and 0 and any numbers where Lods
-// gives false.
+// Footprints is what several samples along the longer derivative of each lane need: the logarithm of the shorter one,
+// or of a part of the longer one if that makes more than most samples, how many samples there are, as floats, where
+// they start along two axes, and how far apart they are. It gives the most samples of a lane, and 0 and any numbers
+// where Lods gives false.
 func (p *PlaneLods) Footprints(lods, samples *SpanWords, start, step, coordinates, dx, dy *[2]SpanWords, most float64,
 	lanes int) int {
 	const atOnce = 32
@@ -71,8 +71,8 @@ func (p *PlaneLods) Levels(first, second, weights, lods *SpanWords, lanes int) b
 	return avx512Levels(&first[0], &second[0], &weights[0], &lods[0], p, vectorsOf(lanes)) != 0
 }
 
-// Pairs is Axis.Pairs, of coordinates from 0 to 1. In a mode with a border it gives false, and the nearest texels, if some
-// lie outside.
+// Pairs is Axis.Pairs, of coordinates from 0 to 1. In a mode with a border it gives false, and the nearest texels, if
+// some lie outside.
 func (a *PlaneAxis) Pairs(mode vk.SamplerAddressMode, to *[SpanLanes / PlaneWidth]PlanePairs, u, levels *SpanWords,
 	shift int32, lanes int) bool {
 	if mode == vk.SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER {

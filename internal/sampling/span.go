@@ -47,7 +47,8 @@ func (r *Routine) newPlane() *plane {
 		return nil
 	}
 	samples := r.levels == firstLevel || r.mag == r.min && r.instruction.mode != LodZero
-	p := &plane{samples: samples, linear: r.mag, lods: lanes.PlaneLods{Width: v.levels[0].texels[0], Height: v.levels[0].texels[1],
+	size := &v.levels[0].texels
+	p := &plane{samples: samples, linear: r.mag, lods: lanes.PlaneLods{Width: size[0], Height: size[1],
 		Bias: min(max(s.bias, -MaxLodBias), MaxLodBias), Least: s.minLod, Most: s.maxLod,
 		Last: float32(len(v.levels) - 1), MipLinear: s.mipLinear}}
 	if l := &p.lods; l.Bias != l.Bias || l.Least != l.Least || l.Most != l.Most {
@@ -175,8 +176,8 @@ func (r *Routine) compareSpan(s *Span, dst *[4]lanes.SpanWords, n int) {
 	dst[1], dst[2], dst[3] = zeros, zeros, units
 }
 
-// GatherSpan is Gather for so many lanes, without offsets of each texel, whose results are Result. It gives false where a
-// texel lies outside, or the component is a constant.
+// GatherSpan is Gather for so many lanes, without offsets of each texel, whose results are Result. It gives false where
+// a texel lies outside, or the component is a constant.
 func (r *Routine) GatherSpan(s *Span, component uint32, n int) bool {
 	v, p := r.view, r.plane
 	if r.instruction.compare {

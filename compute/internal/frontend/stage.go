@@ -344,8 +344,8 @@ func (c *compiler) implicitLevel(b *imageBuilder, t *spirv.Type) {
 	}
 }
 
-// withoutShift is a coordinate without what is added to it in all lanes alike, which has no derivative: lookups around a
-// place have the derivatives of that.
+// withoutShift is a coordinate without what is added to it in all lanes alike, which has no derivative: lookups around
+// a place have the derivatives of that.
 func (c *compiler) withoutShift(v ir.Value) ir.Value {
 	for {
 		c.steps(1)

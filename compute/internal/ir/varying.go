@@ -58,8 +58,8 @@ func uniformBuiltin(n *Node) bool {
 // alikeDepth is how many operations Alike follows a value through.
 const alikeDepth = 4
 
-// Alike says, before findVarying has run, whether a value is known to be the same in all lanes: what is made of constants
-// and of memory at such places.
+// Alike says, before findVarying has run, whether a value is known to be the same in all lanes: what is made of
+// constants and of memory at such places.
 func (g *Graph) Alike(v Value) bool { return g.alike(v, alikeDepth) }
 
 func (g *Graph) alike(v Value, depth int) bool {

@@ -218,8 +218,8 @@ func tables(g *generator, raw []vector, format reg.GPVirtual) (c [4]vector) {
 	return c
 }
 
-// srgbs decodes bytes, of which those of red, green and blue are sRGB; order has the byte of each component. Vectors of 512
-// bits look up all bytes of their texels at once, and have each byte of the floats for itself.
+// srgbs decodes bytes, of which those of red, green and blue are sRGB; order has the byte of each component. Vectors of
+// 512 bits look up all bytes of their texels at once, and have each byte of the floats for itself.
 func srgbs(order []int) func(g *generator, raw []vector, format reg.GPVirtual) [4]vector {
 	return func(g *generator, raw []vector, format reg.GPVirtual) (c [4]vector) {
 		if !g.wide {

@@ -287,8 +287,8 @@ func (g *generator) planeLods() {
 }
 
 // eachQuad goes through the derivatives of 32 lanes n times: compute gives some results for the 32-bit floats of eight
-// lanes, which are one of each quad if all quads have equal lanes, and put takes each result for the lanes at a place in
-// memory.
+// lanes, which are one of each quad if all quads have equal lanes, and put takes each result for the lanes at a place
+// in memory.
 func (g *generator) eachQuad(n, dx, dy reg.GPVirtual, moved []reg.GPVirtual, compute func(d [4]vector) []vector,
 	put func(result int, v vector, place func(base reg.GPVirtual) operand.Mem)) {
 	firsts := g.z(g.VMOVDQU32, g.listed("quads", func(i int) uint32 { return uint32(i%8) * 4 }))
