@@ -1,16 +1,20 @@
 // What tests of depth and stencil are made of (depth_amd64.s).
 
-#define ARGUMENTS \
-	MOVQ p+0(FP), DI \
-	MOVQ covers+8(FP), SI \
-	MOVQ n+16(FP), CX \
-	MOVQ depthPlan_at(DI), BX \
+// COMPARISON takes in the kind of depths, and what a comparison with them takes.
+#define COMPARISON \
 	MOVBLZX depthPlan_kind(DI), R11 \
 	MOVBLZX depthPlan_write(DI), R12 \
 	VPBROADCASTD depthPlan_unordered(DI), X4 \
 	VPBROADCASTD depthPlan_less(DI), X5 \
 	VPBROADCASTD depthPlan_equal(DI), X6 \
-	VPBROADCASTD depthPlan_greater(DI), X7 \
+	VPBROADCASTD depthPlan_greater(DI), X7
+
+#define ARGUMENTS \
+	MOVQ p+0(FP), DI \
+	MOVQ covers+8(FP), SI \
+	MOVQ n+16(FP), CX \
+	MOVQ depthPlan_at(DI), BX \
+	COMPARISON \
 	VBROADCASTSD depthPlan_x(DI), Y10 \
 	VBROADCASTSD depthPlan_high(DI), Y11 \
 	VBROADCASTSD depthPlan_low(DI), Y12 \

@@ -453,12 +453,7 @@ GLOBL lateLines<>(SB), RODATA|NOPTR, $32
 	MOVQ p+0(FP), DI \
 	ADDQ $latePlan_depthPlan, DI \
 	MOVQ quads+8(FP), SI \
-	MOVBLZX depthPlan_kind(DI), R11 \
-	MOVBLZX depthPlan_write(DI), R12 \
-	VPBROADCASTD depthPlan_unordered(DI), X4 \
-	VPBROADCASTD depthPlan_less(DI), X5 \
-	VPBROADCASTD depthPlan_equal(DI), X6 \
-	VPBROADCASTD depthPlan_greater(DI), X7 \
+	COMPARISON \
 	LEAQ spread<>(SB), R13 \
 	MOVQ $0, ret+32(FP) \
 	XORL R8, R8
